@@ -228,6 +228,7 @@ def _run(argv: list[str], popen: dict[str, Any]) -> tuple[int, str, str]:
         except BaseException:  # Ctrl-C: the program cleans up before it ends
             _interrupt(process)
             raise
+    _print_warnings(messages or "")
     return process.returncode, out, messages or ""
 
 
@@ -269,7 +270,16 @@ def _run_showing(argv: list[str], show: Show, popen: dict[str, Any]) -> tuple[in
     text = "".join(messages)
     if os.isatty(2):
         sys.stderr.write(text)
+    else:
+        _print_warnings(text)
     return process.returncode, "".join(out), text
+
+
+def _print_warnings(messages: str) -> None:
+    """Prints the warnings of the program: in a notebook or a log, nobody else would."""
+    warnings = [line for line in messages.splitlines(True) if line.startswith("warning: ")]
+    if warnings and sys.stderr is not None:
+        sys.stderr.write("".join(warnings))
 
 
 def _interrupt(process: subprocess.Popen[str]) -> None:

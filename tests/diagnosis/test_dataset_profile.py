@@ -10,10 +10,15 @@ from torch.utils.data import (
     IterableDataset,
     RandomSampler,
     Subset,
+    get_worker_info,
 )
 from tundish.diagnosis.probe.facts import SampleFacts
 from tundish.diagnosis.probe.loaders.dataset_profile import profile_dataset
+from tundish.diagnosis.probe.loaders.loader_facts import loader_facts
 from tundish.diagnosis.verdict.loading import _sampled
+from tundish.diagnosis.verdict.verdict import judge
+
+from tests.helpers.written_facts import facts, sampled, step
 
 
 class Numbers(Dataset):
@@ -104,3 +109,30 @@ def test_a_dataset_may_make_finished_batches():
         return batch
 
     assert profile(Finished(), 8, collate_fn=collate).samples == 8
+
+
+class Undivided(IterableDataset):
+    def __iter__(self):
+        return iter([torch.ones(8)] * 64)
+
+
+class Divided(Undivided):
+    def first(self):
+        return get_worker_info()
+
+    def __iter__(self):
+        self.first()
+        return super().__iter__()
+
+
+def test_a_stream_that_every_worker_would_repeat_must_be_divided_first():
+    assert loader_facts(DataLoader(Undivided(), 4)).undivided
+    for dataset in (Divided(), Numbers(), [1, 2]):
+        assert not loader_facts(DataLoader(dataset, 4)).undivided
+    assert not loader_facts(DataLoader(Undivided(), 4, worker_init_fn=print)).undivided
+    for undivided in (True, False):
+        rows = [("read", "read", 0.01, 0.01)]
+        loader = sampled(rows, 0.01, 0.01, workers=0, undivided=undivided)
+        verdict = judge(facts([step(data=0.1)] * 20, loader=loader))
+        workers = next(change for change in verdict.changes if change.apply)
+        assert ("each worker would return all of them" in workers.how) is undivided

@@ -85,6 +85,40 @@ def test_workers_are_the_cause_where_more_of_them_make_loading_free():
     assert few_cpus.cause.name == "decode"
 
 
+def test_gradient_accumulation_loads_several_batches_per_step():
+    """Ten samples of 10 ms make a batch, and eight batches a step: 800 ms in one process."""
+    loader = sampled([("read", "read", 0.01, 0.01)], 0.01, 0.01, workers=0)
+    steps = [replace(step(data=0.8), batches=8, fed=8) for _ in range(20)]
+    verdict = judge(facts(steps, loader=loader, cpus=2))
+    assert verdict.loading.batch_s == pytest.approx(0.1)
+    assert verdict.loading.step_with(4, 0.033) == pytest.approx(0.2)
+    assert "A batch in one loading process: 100 ms (8 batches per step)" in str(verdict)
+    engine = replace(loader, engine=EngineFacts(True, "", 0.010))
+    change = next(c for c in judge(facts(steps, loader=engine)).changes if c.apply == "accelerate")
+    assert change.predicted_s == pytest.approx(0.08 + 0.033 / 8)
+
+
+def test_workers_that_hand_batches_over_slower_than_the_loop_makes_them_are_no_change():
+    loader = sampled([("f", "other", 1e-5, 0.0)], 1e-5, workers=0)
+    loader = replace(loader, samples=replace(loader.samples, tensors=2))
+    short = {"forward": 1e-4, "backward": 1e-4, "optimizer": 0.0, "zero_grad": 0.0}
+    quick = judge(facts([step(data=1e-4, cpu_s=2e-4, **short)] * 20, loader=loader))
+    assert not any(change.apply for change in quick.changes)
+    assert quick.cause.name != "workers"
+    slow = judge(facts([step(data=0.02, cpu_s=2e-4, **short)] * 20, loader=loader))
+    more = next(change for change in slow.changes if change.apply.startswith("workers="))
+    assert more.predicted_s > 0.0002 + 0.0005
+
+
+def test_waiting_for_another_loader_is_not_expected_to_end():
+    loader = sampled([("read", "read", 0.006, 0.006)], 0.006, 0.006, workers=0)
+    steps = [replace(step(data=0.1), other_data_s=0.04) for _ in range(20)]
+    verdict = judge(facts(steps, loader=loader))
+    assert verdict.loading.batch_s == pytest.approx(0.06)
+    assert all(change.predicted_s > 0.07 for change in verdict.changes if change.apply)
+    assert any("waiting for another loader takes 30 % of the step" in n for n in verdict.notes)
+
+
 def test_a_bound_comes_before_a_predicted_step_only_if_it_is_clearly_shorter():
     predicted, near = Change("workers", "", 0.060), Change("read faster", "", 0.058, at_best=True)
     far, unknown = Change("no copies", "", 0.050, at_best=True), Change("tune", "", None)

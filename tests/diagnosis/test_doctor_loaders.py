@@ -1,6 +1,7 @@
 """Loops with several loaders: the doctor caches, replaces and judges only the training loader."""
 
 import itertools
+import time
 from pathlib import Path
 
 import pytest
@@ -167,6 +168,33 @@ def test_two_loaders_in_one_step_do_not_start_new_epochs(pairs):
     assert {one.batches for one in steps[1:] if not one.boundary} == {2}
     assert len(steps) < 40
     assert session.end().loader.dataset == f"{__name__}.Validation", "it came last"
+
+
+@pytest.mark.parametrize("slow_first", [True, False])
+def test_of_two_loaders_in_one_step_the_one_that_the_loop_waits_for_is_judged(slow_first):
+    class Slow(Training):
+        def __getitem__(self, index):
+            time.sleep(0.004)
+            return super().__getitem__(index)
+
+    loop, slow, other = Loop(), DataLoader(Slow(), 2), DataLoader(Validation(), 1)
+    validation = DataLoader(Slow(), 4)  # is not used in every step
+    with plants.watched() as session:
+        for _ in range(EPOCHS):
+            for pair in zip(slow, other) if slow_first else zip(other, slow):
+                loop.step(*pair[0 if slow_first else 1])
+            assert len(list(validation)) == 3
+    found = session.end()
+    assert session.watch.loader is slow
+    assert found.loader.dataset == f"{Slow.__module__}.{Slow.__qualname__}"
+    steps = [one for one in found.steps if not one.boundary]
+    assert {one.fed for one in steps[1:]} == {1}
+    assert {one.batches for one in steps[1:]} == {2}
+    measured = [one for one in steps if one.phase == "measure"]
+    assert all(0 < one.other_data_s < 0.1 * one.seconds["data"] for one in measured)
+    cached = [one for one in steps if one.phase == "cached"]
+    assert cached
+    assert all(one.seconds["data"] < 0.004 for one in cached), "without the slow loader"
 
 
 @pytest.mark.parametrize("batch_size", [12, 3])

@@ -80,6 +80,25 @@ def test_short_epochs_keep_their_length_with_cached_batches(length):
     assert "cached" in phases(doctor)
 
 
+@pytest.mark.parametrize("every", [1, 3])
+@pytest.mark.parametrize("workers", [0, 1])
+def test_an_epoch_keeps_its_length_that_began_before_the_loop_was_known(every, workers):
+    """Its first batches come before the first optimizer step. It ends among the cached batches."""
+    data = loader(27 * every, num_workers=workers)
+    with tundish.doctor(steps=5) as doctor:
+        counts = [len(train(data, every)) for _ in range(3)]
+    assert counts == [27 * every] * 3
+    assert "cached" in phases(doctor)
+
+
+def test_an_epoch_keeps_its_length_that_began_before_the_watch():
+    batches = iter(loader(30))
+    assert len(train(next(batches) for _ in range(4))) == 4
+    with tundish.doctor(steps=5) as doctor:
+        assert len(train(batches)) == 26
+    assert "cached" in phases(doctor)
+
+
 def test_a_step_is_an_optimizer_step_and_may_have_several_batches():
     with tundish.doctor(steps=5, cached_batches=False) as doctor:
         train(loader(), every=2)

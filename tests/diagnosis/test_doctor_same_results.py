@@ -186,6 +186,27 @@ def test_a_look_into_a_dataset_draws_nothing_from_its_own_generators(bound):
     assert data[0].tolist() == expected
 
 
+@pytest.mark.parametrize("line", ["import {0}", "from {0} import draw"])
+def test_a_look_into_a_dataset_draws_nothing_from_generators_of_imported_modules(
+    tmp_path, monkeypatch, line
+):
+    """The dataset's own module imports another one, whose function draws."""
+    monkeypatch.syspath_prepend(tmp_path)
+    own, helper = (f"{name}_{len(line)}" for name in ("the_dataset", "the_helper"))
+    (tmp_path / f"{helper}.py").write_text(
+        "import numpy\nGENERATOR = numpy.random.default_rng(3)\n"
+        "def draw():\n    return GENERATOR.random()\n"
+    )
+    call = f"{helper}.draw()" if line.startswith("import") else "draw()"
+    (tmp_path / f"{own}.py").write_text(
+        f"{line.format(helper)}\nclass Data:\n    def __len__(self):\n        return 40\n"
+        f"    def __getitem__(self, index):\n        return {call}\n"
+    )
+    data = importlib.import_module(own).Data()
+    profile_dataset(DataLoader(data, 4), 0.01)
+    assert data[0] == np.random.default_rng(3).random()
+
+
 @pytest.mark.parametrize("folder", ["site-packages", "dist-packages"])
 def test_packages_of_another_environment_are_no_files_of_the_user(folder):
     file = f"/home/me/.local/lib/python3.11/{folder}/lightning/pytorch/trainer.py"

@@ -209,6 +209,8 @@ def test_a_failing_recorder_is_stopped_once_without_side_effects(where):
         (["--timeline", "t.txt"], "the timeline is JSON"),
         (["--timeline", "/no/such/t.json"], "there is no folder"),
         (["--timeline", "r.json", "--html", "r.html"], "also the JSON file of the verdict"),
+        (["--timeline", "./r.json", "--html", "r.html"], "also the JSON file of the verdict"),
+        (["-o", "r.html", "--html", "./r.html"], "this is also the JSON file of --output"),
         (["--table", "wide"], "--table: 'wide' is not one of simple, advanced"),
     ],
 )

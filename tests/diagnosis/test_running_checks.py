@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch.utils.data import DataLoader, TensorDataset
 from tundish.diagnosis.probe.facts import ObservedFacts
+from tundish.diagnosis.probe.observations import Observations
 from tundish.diagnosis.rules.runtime import RULES, check_run
 from tundish.diagnosis.verdict.static_findings import with_costs
 from tundish.diagnosis.verdict.verdict import judge
@@ -115,6 +116,56 @@ def test_a_validation_without_eval_and_without_no_grad_has_its_line():
     one = found["evaluation-builds-graph"]
     assert one["text"].startswith("4 forward passes in training mode without a backward pass")
     assert linecache.getline(one["file"], one["line"]) == "        model(rows)\n"
+
+
+@pytest.mark.parametrize("uses_backward", [True, False])
+def test_an_attack_in_evaluation_mode_is_not_a_validation(uses_backward):
+    """Adversarial training needs the graph of the attack, for the gradient of its input."""
+    model = Network()
+    optimizer = torch.optim.SGD(model.parameters(), 0.01)
+    rows = TensorDataset(torch.ones(400, 4), torch.zeros(400, dtype=torch.int64))
+    with plants.watched(cached_batches=0) as session:
+        for x, y in DataLoader(rows, 8):
+            model.eval()
+            loss = torch.nn.functional.cross_entropy(model(x.requires_grad_()), y)
+            if uses_backward:
+                loss.backward()
+                x = x.detach() + x.grad.sign()
+            else:
+                x = x.detach() + torch.autograd.grad(loss, x)[0].sign()
+            model.train()
+            optimizer.zero_grad()
+            torch.nn.functional.cross_entropy(model(x), y).backward()
+            optimizer.step()
+    assert check_run(session.end()) == []
+
+
+@pytest.mark.parametrize("every", [1000, 15])
+def test_an_optimizer_that_steps_rarely_uses_its_gradients(every):
+    """As the generator's of a GAN with many steps of the critic."""
+    rare, often = torch.nn.Sequential(torch.nn.Linear(4, 4)), torch.nn.Linear(4, 1)
+    first = torch.optim.SGD(rare.parameters(), 0.01)
+    second = torch.optim.SGD(often.parameters(), 0.01)
+    with plants.watched(cached_batches=0) as session:
+        for number, (x,) in enumerate(DataLoader(TensorDataset(torch.ones(400, 4)), 8)):
+            second.zero_grad()
+            often(rare(x)).sum().backward()
+            second.step()
+            if number % every == every - 1:
+                first.step()
+                first.zero_grad()
+    assert check_run(session.end()) == []
+
+
+def test_a_model_at_the_address_of_a_deleted_one_is_observed():
+    observed, numbers = Observations(), set()
+    for _ in range(20):  # as in cross-validation; a new model soon has the id of an old one
+        model = torch.nn.Linear(4, 4)
+        observed.root_called(model, True, None)
+        assert observed.largest_root() is model
+        numbers.add(id(model))
+        del model
+    assert len(numbers) < 20
 
 
 def test_prefetching_a_batch_before_backward_is_not_a_validation():

@@ -40,7 +40,7 @@ def test_the_figures_of_the_doctor_are_measured():
     assert len(steps) == 7
     off = max(abs(row["off"]) for row in rows("doctor.json", metric="measured after"))
     assert "names all seven planted bottlenecks" in README
-    assert f"its predicted steps are off by {100 * off:.1f} % at most" in README
+    assert f"its predicted step times are off by {100 * off:.1f} % at most" in README
 
 
 def test_the_figures_of_the_loader_are_measured():

@@ -177,6 +177,14 @@ def test_a_worker_init_fn_without_workers_changes_nothing(folder):
     assert tundish.accelerate(of_loader(worker_init_fn=own_init)(folder)).report.native
 
 
+def test_seeds_of_workers_change_nothing(folder):
+    seeds = tundish.seed_everything(0)
+    options = {"num_workers": 2, "generator": seeds.generator}
+    loader = of_loader(worker_init_fn=seeds.worker_init_fn, **options)(folder)
+    seeds.undo()
+    assert tundish.accelerate(loader).report.native
+
+
 @pytest.mark.parametrize("workers", [0, 2])
 def test_kept_datasets_give_torchs_batches(workers):
     options = {"num_workers": workers, "persistent_workers": workers > 0}

@@ -177,6 +177,7 @@ def test_the_result_has_the_interface_of_the_loader(folder):
     assert ours.batch_sampler is theirs.batch_sampler
     assert tundish.accelerate(ours) is ours
     assert not hasattr(ours, "no_such_thing")
+    assert len(iter(ours)) == len(iter(accelerated(theirs, order_from="sampler"))) == 5
     list(ours)
     assert ours.stats()["data/samples"] == 20
 

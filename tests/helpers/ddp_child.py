@@ -9,10 +9,14 @@ import sys
 
 import torch
 import torch.distributed as dist
+from tundish.tuning.fingerprint import fingerprint_of
+from tundish.tuning.plan import Plan
 from tundish.tuning.step import Step
 from tundish.tuning.tricks.accumulate import Accumulate
 from tundish.tuning.tricks.checkpointing import Checkpointing
 from tundish.tuning.tricks.ddp import DdpOptions
+
+from tests.helpers.tuning_reports import image_model
 
 CASES = {
     "plain": [],
@@ -87,9 +91,24 @@ def run(case, rank, world):
     return model.module.state_dict(), facts
 
 
+def run_plan(rank):
+    """Trains with a plan that was made for the model without DistributedDataParallel."""
+    model = model_of()
+    optimizer = torch.optim.SGD(model.parameters(), 0.1, 0.9)
+    made_for = fingerprint_of(model, optimizer, batches_of()[0])
+    plan = Plan([Checkpointing(("1",)), Accumulate(2)], made_for, image_model())
+    parallel = torch.nn.parallel.DistributedDataParallel(model)
+    step = plan.apply(parallel, optimizer, torch.nn.CrossEntropyLoss())
+    for batch in batches_of():
+        step(tuple(part[12 * rank : 12 * rank + 12] for part in batch))
+    plan.undo()
+    return model.state_dict()
+
+
 def main(rank, world, folder):
     dist.init_process_group("gloo", f"file://{folder}/meet", rank=rank, world_size=world)
-    torch.save({case: run(case, rank, world) for case in CASES}, os.path.join(folder, f"{rank}.pt"))
+    out = {case: run(case, rank, world) for case in CASES} | {"plan": run_plan(rank)}
+    torch.save(out, os.path.join(folder, f"{rank}.pt"))
     dist.destroy_process_group()
 
 

@@ -5,12 +5,14 @@ FullyShardedDataParallel. Writes the weights to FOLDER/RANK.pt, with the error m
 that refuse sharded parameters.
 """
 
+import functools
 import os
 import sys
 
 import torch
 import torch.distributed as dist
 from torch.distributed.fsdp import FullyShardedDataParallel, fully_shard
+from torch.distributed.optim import ZeroRedundancyOptimizer
 from torch.nn.parallel import DistributedDataParallel
 from tundish import optim
 
@@ -28,6 +30,29 @@ def train(rank, make_optimizer, **arguments):
         loss_of(model, "mlp", 2 * step + rank).backward()
         optimizer.step()
     return weights(model)
+
+
+def train_with_seed_of_rank(rank):
+    """Trains 16-bit weights with stochastic rounding, in a script that seeds every rank differently."""
+    model = DistributedDataParallel(mlp().bfloat16())
+    torch.manual_seed(rank)
+    optimizer = optim.AdamW(model.parameters(), stochastic_rounding=True)
+    for step in range(20):
+        optimizer.zero_grad()
+        inputs = torch.randn(8, 12, generator=torch.Generator().manual_seed(2 * step + rank))
+        model(inputs.bfloat16()).float().square().mean().backward()
+        optimizer.step()
+    return weights(model)
+
+
+def refused_by_zero(name, **more):
+    """Returns the error for an optimizer that clips by the norm of one process's part."""
+    kind = functools.partial(make, name, **more)
+    try:
+        ZeroRedundancyOptimizer(mlp().parameters(), optimizer_class=kind)
+    except ValueError as error:
+        return str(error)
+    return "no error"
 
 
 def make_sharded():
@@ -92,7 +117,11 @@ def main(rank, world, folder):
         )
     for name in ELEMENTWISE:
         out["sharded " + name] = train_sharded(rank, lambda p, name=name: make(name, p))
+    out["stochastic rounding"] = train_with_seed_of_rank(rank)
     out["refusal"] = refusal(rank)
+    out["zero LAMB"] = refused_by_zero("LAMB", max_grad_norm=1.0)
+    out["zero max_norm"] = refused_by_zero("AdamW", max_norm=1.0)
+    out["zero AdamW"] = refused_by_zero("AdamW")
     out["refused LAMB"] = refused_sharded(rank, "LAMB")
     out["refused max_norm"] = refused_sharded(rank, "AdamW", max_norm=1.0)
     out["refused scaler"] = refused_sharded(rank, "AdamW", scaler=optim.GradScaler("cpu"))

@@ -145,6 +145,40 @@ def test_a_part_that_is_really_called_module_keeps_its_keys():
     assert plain.module.weight.sum() == 4
 
 
+class Scaled(nn.Module):
+    """Has a parameter and a child called "module" with a parameter of the same name and shape."""
+
+    def __init__(self, scale):
+        super().__init__()
+        self.weight = nn.Parameter(torch.full((2, 2), scale))
+        self.module = nn.Linear(2, 2, bias=False)
+        nn.init.constant_(self.module.weight, 10 * scale)
+
+
+def of_scaled(form):
+    """Returns a model that uses one part twice, wrapped as `form` says."""
+    part = Scaled(1.0)
+    shared = nn.Sequential(wrapped(part) if "inside" in form else part)
+    model = nn.Sequential(shared, shared, wrapped(Scaled(3.0)))
+    return wrapped(model) if "whole" in form else model
+
+
+@pytest.mark.parametrize("form", ["part", "inside", "whole", "whole, inside"])
+def test_keys_of_wrappers_and_of_children_called_module_are_told_apart(form):
+    model = of_scaled(form)
+    state = {key: value.clone() for key, value in model.state_dict().items()}
+    plain = replaced(model)
+    values = {key: value.clone() for key, value in plain.state_dict().items()}
+    with torch.no_grad():
+        for one in plain.parameters():
+            one.zero_()
+    plain.load_state_dict(state)
+    assert plain[2].weight[0, 0] == 3
+    assert plain[2].module.weight[0, 0] == 30
+    for key, value in values.items():
+        assert torch.equal(plain.state_dict()[key], value), key
+
+
 def test_a_part_of_a_larger_model_loads_its_keys():
     larger = nn.ModuleDict({"net": replaced(wrapped(net()))})
     larger.load_state_dict(
@@ -172,6 +206,13 @@ def test_invalid_calls_are_refused_with_a_fix(monkeypatch):
     monkeypatch.setenv("RANK", "0")
     with pytest.raises(tundish.ArgumentError, match=r"WORLD_SIZE.*not.*\n  fix: .*tundish run"):
         tundish.replace_data_parallel(net())
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of torch, on import
+def test_a_compiled_wrapper_is_refused():
+    compiled = nn.Sequential(torch.compile(wrapped(net())))
+    with pytest.raises(tundish.ArgumentError, match=r"fix: .*before torch\.compile"):
+        tundish.replace_data_parallel(compiled)
 
 
 def test_more_ranks_than_gpus_are_refused(monkeypatch):

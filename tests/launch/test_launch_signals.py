@@ -1,6 +1,7 @@
 """Ctrl-C, kill and schedulers: all ranks end, and no process is left."""
 
 import signal
+import time
 
 import pytest
 
@@ -46,6 +47,41 @@ def test_a_signal_ends_all_ranks(started, tmp_path, number, code):
     assert not [pid for pid in pids(tmp_path) if is_alive(pid)]
     assert f"tundish: {number.name}: all ranks have ended" in err
     assert "failed first" not in err
+
+
+MORE_THAN_A_PIPE = "print('x' * (1 << 20), flush=True)\n"
+
+
+@pytest.mark.parametrize("printer", [0, 1])
+def test_a_signal_ends_a_run_whose_reader_takes_nothing(tmp_path, printer):
+    """As `tundish run train.py | less` that shows its first page."""
+    script = (
+        "try:\n"
+        f"    note(f'ready{{RANK}}')\n    if RANK == {printer}: {MORE_THAN_A_PIPE}"
+        "    wait_for_signal()\n"
+        "finally:\n"
+        f"    {MORE_THAN_A_PIPE}    note(f'saved{{RANK}}')\n"
+    )
+    run = start(tmp_path, script)
+    try:
+        wait_until(lambda: all((tmp_path / f"ready{rank}").exists() for rank in (0, 1)))
+        time.sleep(1)  # until the pipe is full
+        run.send_signal(signal.SIGINT)
+        run.wait(timeout=60)
+    finally:
+        kill_all(tmp_path, run)
+    assert run.returncode == 130
+    assert [(tmp_path / f"saved{rank}").exists() for rank in (0, 1)] == [True, True]
+
+
+def test_a_slow_reader_gets_every_line(tmp_path):
+    script = "for n in range(9000): print(n, 'x' * 90)\nif RANK: sys.exit(0)\n"
+    run = start(tmp_path, script)
+    time.sleep(1)
+    out, err = run.communicate(timeout=60)
+    assert run.returncode == 0
+    assert [line.split()[0] for line in out.splitlines()] == [str(n) for n in range(9000)]
+    assert [line.split()[2] for line in err.splitlines()] == [str(n) for n in range(9000)]
 
 
 def test_ranks_can_save_before_they_end(started, tmp_path):

@@ -53,6 +53,7 @@ def test_the_script_may_follow_two_dashes_or_be_a_module():
         (["--nodes", "2", "--node-rank", "2", "--address", "a", "train.py"], "use 0 to 1"),
         (["--address", "a:b", "train.py"], "'b' is not a port"),
         (["--logs", "train.py", "train.py"], "--logs train.py: is a file\n  fix: "),
+        (["--logs", "/proc/logs", "train.py"], "--logs /proc/logs: No such file or directory\n"),
     ],
 )
 def test_invalid_arguments_are_explained_and_nothing_runs(words, said, capsys):

@@ -186,6 +186,39 @@ def test_exif_orientation_is_followed_when_asked_for(make, tmp_path):
         np.testing.assert_array_equal(turned[number][0], expected[number])
 
 
+def test_lost_labels_give_a_warning_as_in_the_loader(tmp_path):
+    images = np.zeros((4, 8, 8, 3), np.uint8)
+    np.savez(tmp_path / "floats.npz", images=images, labels=np.zeros(4, np.float32))
+    for open_data in (tundish.Dataset, lambda path: tundish.Loader(path, 2)):
+        with pytest.warns(UserWarning, match="'labels' is called as one"):
+            open_data(tmp_path / "floats.npz")
+    np.savez(tmp_path / "plain.npz", images=images)
+    assert tundish.Dataset(tmp_path / "plain.npz").targets == [-1] * 4
+    with pytest.warns(UserWarning, match="'labels'") as seen:
+        dataset = tundish.Dataset(tmp_path / "floats.npz")
+    assert len(pickle.loads(pickle.dumps(dataset))) == 4  # workers do not repeat it
+    assert len(seen) == 1
+
+
 def test_a_missing_path_is_a_file_not_found_error(tmp_path):
     with pytest.raises(FileNotFoundError, match="TND-301"):
         tundish.Dataset(tmp_path / "no.tnd")
+
+
+def test_the_dataset_of_a_loader_refuses_other_data(photos, tmp_path, monkeypatch):
+    """The loader goes on with the pack that it opened: its sample numbers are of that pack."""
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(photos.pack, "train.tnd")
+    replaced, moved = tundish.Loader("train.tnd"), tundish.Loader("train.tnd")
+    Image.new("RGB", (4, 4)).save("other.png")
+    with open("other.csv", "w") as file:
+        file.write("path,label\nother.png,0\n")
+    tundish.pack("other.csv", "other.tnd")
+    shutil.move("other.tnd", "train.tnd")
+    with pytest.raises(tundish.Error, match=r"TND-603.*is not the dataset that the loader reads"):
+        _ = replaced.dataset
+    shutil.copy(photos.pack, "train.tnd")
+    assert len(replaced.dataset) == photos.count
+    monkeypatch.chdir(photos.folder)
+    with pytest.raises(tundish.Error, match=r"train\.tnd"):
+        _ = moved.dataset

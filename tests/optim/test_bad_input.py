@@ -358,3 +358,18 @@ def test_a_saved_state_of_a_variant_is_refused(name: str, variant: str) -> None:
     saved["param_groups"][0][variant] = True
     with pytest.raises(tundish.ArgumentError, match=f"saved state: {variant}=True is not"):
         optimizer.load_state_dict(saved)
+
+
+def test_a_step_inside_averaged_of_a_wrapper_is_refused() -> None:
+    """Lightning's Fabric makes a wrapper with the attributes of the optimizer."""
+    parameter = nn.Parameter(torch.ones(3))
+    optimizer = optim.SGD([parameter], lr=0.1, ema_decay=0.9)
+    wrapper = object.__new__(optim.SGD)
+    wrapper.__dict__.update(optimizer.__dict__)
+    parameter.grad = torch.ones(3)
+    optimizer.step()
+    with wrapper.averaged():
+        optimizer.load_state_dict(optimizer.state_dict())
+        with pytest.raises(tundish.ArgumentError, match="inside averaged"):
+            optimizer.step()
+    optimizer.step()

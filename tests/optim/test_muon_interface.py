@@ -62,6 +62,19 @@ def test_a_loaded_state_continues_bitwise_and_shares_no_memory() -> None:
     assert all_equal(second, first)
 
 
+def test_a_momentum_with_other_memory_is_used_and_saved() -> None:
+    """`buffer.data = buffer.data.to(device)` is how many scripts move the states of an optimizer."""
+    ours, theirs = matrices(), matrices()
+    optimizer, reference = optim.Muon(ours, lr=0.02), torch.optim.Muon(theirs, lr=0.02)
+    for first in (0, 3):
+        for one, parameters in ((optimizer, ours), (reference, theirs)):
+            steps(one, parameters, first)
+            for state in one.state.values():
+                state["momentum_buffer"].data = 2 * state["momentum_buffer"].data
+            steps(one, parameters, first + 20, 1)
+    assert all_equal(momentum_of(optimizer, ours), momentum_of(reference, theirs))
+
+
 def test_a_deep_copy_goes_on_alone() -> None:
     parameters = matrices()
     optimizer = optim.Muon(parameters, lr=0.02)

@@ -70,3 +70,15 @@ def test_a_sharded_parameter_is_refused_by_name(ranks: Any) -> None:
     for rank in ranks:
         assert "parameter 0 of group 0 (0.weight) is a DTensor" in rank["refusal"]
         assert "fix:" in rank["refusal"]
+
+
+def test_ranks_round_alike_although_each_has_its_own_seed(ranks: Any) -> None:
+    assert all(map(torch.equal, ranks[0]["stochastic rounding"], ranks[1]["stochastic rounding"]))
+
+
+def test_a_part_of_the_parameters_is_not_clipped_by_its_own_norm(ranks: Any) -> None:
+    for rank in ranks:
+        assert "ZeroRedundancyOptimizer" in rank["zero max_norm"]
+        assert "fix: pass no max_norm" in rank["zero max_norm"]
+        assert "fix: pass max_grad_norm=None" in rank["zero LAMB"]
+        assert rank["zero AdamW"] == "no error"

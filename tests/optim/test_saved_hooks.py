@@ -82,3 +82,35 @@ def test_no_hook_is_left_behind(name: str) -> None:
     assert not optimizer._optimizer_state_dict_post_hooks
     assert not optimizer._optimizer_load_state_dict_pre_hooks
     assert not optimizer._optimizer_load_state_dict_post_hooks
+
+
+@pytest.mark.parametrize("name", [*NAMES, "Adam", "Lion", "LARS", "LAMB"])
+def test_a_value_that_a_wrapper_keeps_in_the_state_is_saved_and_loaded(name: str) -> None:
+    """timm's Lookahead keeps its slow weights in the states of the optimizer that it wraps."""
+    parameter, optimizer = stepped(name)
+    optimizer.state[parameter]["lookahead_slow_buff"] = torch.full_like(parameter, 2.0)
+    saved = copy.deepcopy(optimizer.state_dict())
+    other, resumed = stepped(name)
+    resumed.load_state_dict(saved)
+    kept = resumed.state[other]
+    assert kept.keys() == optimizer.state[parameter].keys()
+    assert torch.equal(kept["lookahead_slow_buff"], torch.full_like(parameter, 2.0))
+    resumed.step()
+
+
+def test_slow_weights_beside_an_optimizer_without_states_are_loaded() -> None:
+    parameter = nn.Parameter(torch.ones(4))
+    optimizer = optim.SGD([parameter], lr=0.1)
+    optimizer.state[parameter]["lookahead_slow_buff"] = torch.zeros(4)
+    optimizer.load_state_dict(copy.deepcopy(optimizer.state_dict()))
+    assert set(optimizer.state[parameter]) == {"lookahead_slow_buff"}
+
+
+def test_an_option_of_the_users_groups_does_not_make_a_state_foreign() -> None:
+    """SAM keeps rho, which is also an option of Adadelta, in the groups of the optimizer that it wraps."""
+    parameter = nn.Parameter(torch.ones(4))
+    optimizer = optim.SGD([{"params": [parameter], "rho": 0.05}], lr=0.1)
+    optimizer.load_state_dict(copy.deepcopy(optimizer.state_dict()))
+    assert optimizer.param_groups[0]["rho"] == 0.05
+    with pytest.raises(ValueError, match="has rho: it is the state of another optimizer"):
+        optim.SGD([parameter], lr=0.1).load_state_dict(optimizer.state_dict())

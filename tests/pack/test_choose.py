@@ -8,7 +8,7 @@ import shutil
 import pytest
 import tundish
 
-from tests.helpers.files import jpeg
+from tests.helpers.files import jpeg, write
 from tests.helpers.program import documented_keys, err, error_of, needs_program, result_json
 from tests.helpers.program import tundish as run
 from tests.helpers.small_set import make_folder
@@ -45,6 +45,20 @@ def test_a_filter_chooses_and_the_report_says_so(photos, tmp_path):
     report = result_json("pack", photos, "-o", tmp_path / "c.tnd", "--filter", "codec=jpeg")
     assert report["samples"] == 1
     assert result_json("pack", photos, "-o", tmp_path / "d.tnd")["chosen"] is None
+
+
+@pytest.mark.parametrize("clause", ["label>=10", "label<2", "label=3", "label!=3"])
+def test_a_number_is_refused_where_classes_have_other_numbers_as_names(clause, tmp_path):
+    """Class 2 is called '10': a number could mean the name or the class."""
+    for name in ("0", "1", "2", "10"):
+        write(tmp_path / "digits" / name / f"{name}.jpg", jpeg(int(name)))
+    words = ["pack", tmp_path / "digits", "-o", tmp_path / "a.tnd", "--filter"]
+    error = error_of(*words, clause, exit_code=2)
+    assert "class 2 is called '10'" in error["reason"]
+    for clause, chosen in (("label=10", ["10/10.jpg"]), ("label~1*", ["1/1.jpg", "10/10.jpg"])):
+        result_json(*words, clause, "--force")
+        assert keys(tmp_path / "a.tnd") == chosen
+    assert result_json(*words, "label!=-1", "--force")["samples"] == 4
 
 
 def test_a_jpeg_that_was_recoded_is_both_jpeg_and_lanes(photos, tmp_path):
@@ -193,6 +207,22 @@ def test_an_interrupted_split_does_not_mix_with_another(photos, tmp_path):
     assert len(keys(foreign)) == 3
     result_json("split", photos, *other, "--force")
     assert not [name for name in os.listdir(tmp_path) if name.startswith(".")]
+
+
+@pytest.mark.parametrize("source", ["train.tnd", "all.tnds"])
+def test_split_does_not_replace_its_source(source, photos, tmp_path):
+    """A part that replaced its source would take the samples of the other parts with it."""
+    tundish.pack(photos, tmp_path / "train.tnd")
+    tundish.pack(photos, tmp_path / "all.tnd", shard_size="2KB")
+    (tmp_path / "all-00001.tnd").rename(tmp_path / "val.tnd")
+    names = ["all-00000.tnd", "val.tnd", *sorted(p.name for p in tmp_path.glob("all-*[2-9].tnd"))]
+    tundish.write_manifest(tmp_path / "all.tnds", [tmp_path / name for name in names], force=True)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    words = ["train=0.5,val=0.5", "-o", f"{tmp_path}/", "--force"]
+    error = error_of("split", tmp_path / source, *words, exit_code=2)
+    assert "it is a file of the source" in error["reason"]
+    assert error["file"].endswith("train.tnd" if source == "train.tnd" else "val.tnd")
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
 def test_split_refuses_invalid_options_before_writing(photos, tmp_path):

@@ -178,6 +178,7 @@ def test_class_names_are_restored(target, words, empty, tmp_path):
     assert [label for _, label in pack] == [0, 1, 3, 4]
 
 
+@pytest.mark.filterwarnings("ignore:.*classes does not name")
 def test_names_that_are_not_class_names_are_omitted(photos, tmp_path):
     root, _ = photos
     result_json("convert", root / "photos", "-o", tmp_path / "a.h5", "--to", "hdf5")

@@ -76,6 +76,7 @@ def test_a_conversion_to_npy_is_repeated_with_force(tmp_path):
         )
 
 
+@pytest.mark.filterwarnings("ignore:.*samples have no labels")
 def test_samples_of_a_tar_have_distinct_names_whatever_their_keys_are(tmp_path):
     """The second "a" becomes "a-00000002", which another sample is called already."""
     folder = tmp_path / "photos"

@@ -7,10 +7,12 @@ import signal
 import subprocess
 
 import pytest
+import tundish
 
 from tests.helpers.files import jpeg, tree, write
 from tests.helpers.program import PROGRAM, error_of, needs_program
 from tests.helpers.program import tundish as program
+from tests.helpers.small_set import SHIM
 from tests.helpers.sources import rows
 
 pytestmark = needs_program
@@ -66,6 +68,25 @@ def test_shards_appear_together_and_old_ones_stay_until_then(many, tmp_path, wor
     assert len(rows(tmp_path)) == 3000
     subprocess.run([*command, "--force", "-q"], check=True)  # removes the files of the killed run
     assert not [name for name in tree(tmp_path) if b".tmp." in name]
+
+
+@pytest.mark.skipif(not SHIM.exists(), reason="./dev build makes the program")
+@pytest.mark.parametrize("nth", [1, 2])
+def test_npy_files_appear_together(nth, tmp_path):
+    """The disk fails while one of the files is synced: new images must not meet old labels."""
+    for label, name in enumerate(("old", "new")):
+        color = (200 * label, 0, 0)
+        tundish.pack([(jpeg(color), label), (jpeg(), label)], tmp_path / f"{name}.tnd")
+    words = [PROGRAM, "convert", tmp_path / "old.tnd", "-o", tmp_path / "n", "--to", "npy"]
+    assert subprocess.run(words, timeout=60, capture_output=True).returncode == 0
+    before = tree(tmp_path / "n")
+    words[2] = tmp_path / "new.tnd"
+    fault = {"LD_PRELOAD": str(SHIM), "FAIL_CALL": "fsync", "FAIL_NTH": str(nth)}
+    failed = subprocess.run(
+        [*words, "--force"], timeout=60, capture_output=True, env=os.environ | fault
+    )
+    assert failed.returncode == 1
+    assert tree(tmp_path / "n") == before
 
 
 def test_a_shard_of_an_older_and_larger_set_is_refused(many, tmp_path):

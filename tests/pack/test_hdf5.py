@@ -94,6 +94,7 @@ def test_an_ambiguous_file_is_refused_with_its_arrays(folder):
     assert "zstd" in message
 
 
+@pytest.mark.filterwarnings("ignore:.*another name of")
 def test_other_names_of_an_array_are_named(folder):
     """A hard link and a soft link: h5py lists both, the arrays are the same."""
     with warnings.catch_warnings(record=True) as found:

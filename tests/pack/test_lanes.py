@@ -3,6 +3,7 @@
 import io
 import json
 import subprocess
+import warnings
 
 import numpy as np
 import pytest
@@ -154,7 +155,7 @@ def test_stripped_packs_have_no_metadata_and_the_same_pixels(folder, tmp_path):
     name = "07.jpg"
     back = (tmp_path / "back/a" / name).read_bytes()
     assert b"a comment" not in back
-    assert b"Exif" not in back
+    assert list(Image.open(io.BytesIO(back)).getexif()) == [0x0112]  # the orientation alone
     assert b"a comment" in (folder / "a" / name).read_bytes()
     pixels = [
         np.asarray(Image.open(io.BytesIO(d))) for d in (back, (folder / "a" / name).read_bytes())
@@ -162,6 +163,29 @@ def test_stripped_packs_have_no_metadata_and_the_same_pixels(folder, tmp_path):
     assert np.array_equal(*pixels)
     words = ["--from", "7", "--samples", "1"]
     assert tundish_json("info", "--list", target, *words)["codec"] == "lanes"
+
+
+@pytest.mark.parametrize("orientation", [1, 3, 6, 8])
+def test_a_stripped_jpeg_keeps_its_orientation_when_it_is_packed_again(orientation, tmp_path):
+    exif = Image.Exif()
+    exif[0x0112] = orientation
+    (tmp_path / "a").mkdir()
+    Image.new("RGB", (40, 24), (9, 99, 199)).save(tmp_path / "a/1.jpg", exif=exif, comment="secret")
+    words = ["--strip-metadata", "--max-growth", "9"]
+    tundish_json("pack", tmp_path / "a", "-o", tmp_path / "1.tnd", *words)
+    assert tundish_json("info", "--list", tmp_path / "1.tnd")["codec"] == "lanes"
+    tundish_json("pack", tmp_path / "1.tnd", "-o", tmp_path / "2.tnd")
+    tundish_json("convert", tmp_path / "1.tnd", "-o", tmp_path / "3", "--to", "folder")
+    with Image.open(tmp_path / "3/1.jpg") as image:
+        assert image.getexif().get(0x0112, 1) == orientation
+        assert len(image.getexif()) == (orientation > 1)
+    wanted = (40, 24, 3) if orientation >= 5 else (24, 40, 3)
+    for path in ("1.tnd", "2.tnd", "3"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # images without labels
+            data = tundish.Dataset(tmp_path / path, exif_orientation=True)
+        assert data[0][0].shape == wanted
+    assert b"secret" not in (tmp_path / "3/1.jpg").read_bytes()
 
 
 def test_a_jpeg_that_would_grow_is_stored_unchanged(folder, tmp_path):

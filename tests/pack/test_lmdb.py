@@ -29,6 +29,7 @@ def copy(tmp_path):
 
 
 @pytest.mark.parametrize(("name", "first"), [("images.mdb", None), ("encoded.mdb", 10)])
+@pytest.mark.filterwarnings("ignore:.*images alone")
 def test_coded_images_are_read(name, first, copy, tmp_path):
     path = copy(name)
     assert keys(path) == [key.encode() for key in EXPECTED["keys"]]
@@ -237,6 +238,7 @@ def test_a_datum_with_wrong_sizes_is_one_bad_sample(copy):
     assert "no Caffe Datum: 3 x 4 x 127 values, but 60 are stored" in errors[0]
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")
 def test_changed_bytes_end_in_an_error_or_in_samples(tmp_path):
     draw = random.Random(1)
     codes = set()

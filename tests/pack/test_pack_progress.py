@@ -4,6 +4,7 @@ import io
 import re
 import sys
 
+import numpy as np
 import pytest
 import tundish
 from tundish.progress import progress_text
@@ -30,6 +31,21 @@ def test_a_function_receives_the_progress_and_the_last_call_is_complete(three_ph
     last = calls[-1]
     assert (last["samples"], last["samples_total"], last["refused"]) == (4, 4, 1)
     assert last["bytes"] == last["bytes_total"] > 0
+
+
+@pytest.mark.parametrize("progress", [False, lambda done: None])
+def test_warnings_of_the_program_are_shown_without_a_terminal(progress, tmp_path, capfd):
+    """In a notebook or a log, nobody else would tell that the labels are missing."""
+    images, labels = np.zeros((4, 8, 8, 3), np.uint8), np.zeros(4, np.float32)
+    np.savez(tmp_path / "a.npz", images=images, labels=labels)
+    tundish.pack(tmp_path / "a.npz", tmp_path / "a.tnd", progress=progress)
+    packing = capfd.readouterr().err
+    tundish.convert(tmp_path / "a.npz", tmp_path / "a.tar", "tar", progress=progress)
+    converting = capfd.readouterr().err
+    for text in (packing, converting):
+        assert text.startswith("warning: ")
+        assert "'labels' is called as one" in text
+        assert text.count("\n") == 1
 
 
 def test_an_error_of_the_program_is_raised_when_progress_is_shown(three_photos, tmp_path):

@@ -237,6 +237,25 @@ def test_parts_packed_one_by_one_become_one_data_set(source, tmp_path):
     assert len(tundish.Dataset(str(tmp_path / "a.tnds"))) == 120
 
 
+@pytest.mark.parametrize("part", [{"shard_size": "90KB"}, {"shard": (0, 3)}])
+def test_shards_do_not_replace_their_source_one_by_one(source, tmp_path, part):
+    files = [
+        file
+        for i in range(3)
+        for file in tundish.pack(source, tmp_path / "a.tnd", shard=(i, 3))["files"]
+    ]
+    if "shard_size" in part:
+        tundish.pack(source, tmp_path / "a.tnd", shard_size="40KB")
+    else:
+        tundish.write_manifest(tmp_path / "a.tnds", files)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    with pytest.raises(tundish.ArgumentError, match="it is a file of the source"):
+        tundish.pack(tmp_path / "a.tnds", tmp_path / "a.tnd", force=True, **part)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+    tundish.pack(tmp_path / "a.tnds", tmp_path / "b.tnd", **part)  # another name
+    tundish.pack(tmp_path / "a.tnds", tmp_path / "a.tnds.tnd", force=True)  # one file
+
+
 @pytest.mark.parametrize(
     "words",
     [

@@ -47,6 +47,25 @@ def test_a_list_of_absolute_paths_gives_relative_names(folder, files, tmp_path):
     assert os.fsencode(tmp_path) not in pack.read_bytes()
 
 
+@pytest.mark.parametrize(
+    ("labels", "warning"),
+    [
+        (["0", "2", "10", "nan"], "the label 'nan' is no number"),
+        (["0", "2", "10", "x"], "the label '10' becomes 1"),
+        (["0", "1", "2", "x"], ""),  # digits and letters keep their order
+        (["0", "1", "2", "10"], ""),
+        (["dog", "cat", "3d", "eel"], ""),
+    ],
+)
+def test_numbers_that_become_names_give_a_warning(labels, warning, tmp_path):
+    """One label that is no number makes names of all, and 10 comes before 2."""
+    text = "".join(f"{number}.jpg,{label}\n" for number, label in enumerate(labels))
+    (tmp_path / "list.csv").write_text("path,label\n" + text)
+    messages = tundish("info", tmp_path / "list.csv").stderr.decode()
+    assert warning in messages
+    assert bool(warning) == ("names of classes" in messages)
+
+
 def test_a_row_whose_file_is_missing_is_refused_alone(folder, tmp_path):
     lines = [["path"], ["folder/Zebra/1.jpg"], ["folder/missing.jpg"]]
     path = write_list(tmp_path / "list.csv", lines)

@@ -78,6 +78,19 @@ def test_a_folder_of_files_is_one_data_set(tmp_path):
     check_same_batches(folder, tmp_path / "a.tnd")
 
 
+def test_a_pattern_that_takes_two_sets_of_one_name_is_refused(copy, tmp_path):
+    """Files of an earlier conversion into another number of files hold the same samples."""
+    data = copy("examples.tfrecord").read_bytes()
+    folder = tmp_path / "sets"
+    folder.mkdir()
+    for name in ("a-00000-of-00001", "a-00000-of-00002", "a-00001-of-00002", "b-00000-of-00001"):
+        (folder / name).write_bytes(data)
+    code, message = error_of("info", f"{folder}/a-*", exit_code=1)
+    assert code == "TND-315"
+    assert "-of-00001 and -of-00002" in message
+    assert len(tundish.Dataset(f"{folder}/*-of-00001")) == 2 * len(tundish.Dataset(f"{folder}/b*"))
+
+
 def test_a_folder_of_compressed_files_is_packed(tmp_path):
     folder = tmp_path / "set"
     folder.mkdir()

@@ -39,6 +39,11 @@ def move_weights(step: Step) -> None:
     step.model[0].weight.data = step.model[0].weight.data.clone()
 
 
+def move_state(step: Step) -> None:
+    averages = step.optimizer.state[step.model[0].weight]["exp_avg"]
+    averages.data = averages.data.clone()
+
+
 def replace_buffer(step: Step) -> None:
     step.model[1].running_mean = torch.zeros(6)
 
@@ -57,6 +62,7 @@ CHANGES: dict[str, Any] = {
     "cleared state": lambda step: step.optimizer.state.clear(),
     "replaced state": replace_state,
     "moved weights": move_weights,
+    "moved state": move_state,
     "replaced buffer": replace_buffer,
     "new module": lambda step: step.model.append(nn.Tanh()),
     "replaced module": lambda step: step.model.__setitem__(2, nn.Dropout(0.5)),

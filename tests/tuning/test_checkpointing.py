@@ -256,6 +256,91 @@ def test_a_buffer_that_changes_only_in_training_is_found_after_a_pass_in_eval_mo
         step((torch.randn(4, 6), torch.randint(4, (4,))))
 
 
+class Dense(nn.Module):
+    """As in torchvision's DenseNet: a layer gets a list that grows after it."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList(DenseLayer(6 + 3 * i) for i in range(3))
+        self.head = nn.Linear(15, 4)
+
+    def forward(self, x):
+        features = [x]
+        for layer in self.layers:
+            features.append(layer(features))
+        return self.head(torch.cat(features, 1))
+
+
+class DenseLayer(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.linear = nn.Linear(width, 3)
+
+    def forward(self, features):
+        return self.linear(torch.cat(features, 1)).relu()
+
+
+def test_a_list_that_grows_after_the_block_is_repeated_as_it_was():
+    torch.manual_seed(0)
+    step = sgd_step(Dense())
+    batches = [(torch.randn(5, 6), torch.randint(4, (5,))) for _ in range(3)]
+    tricks = [Checkpointing(("layers.0", "layers.1", "layers.2"))]
+    assert both(step, tricks, batches) == []
+
+
+class Pops(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(6, 4)
+
+    def forward(self, given):
+        return self.linear(given.pop())
+
+
+class Shifts(nn.Module):
+    """Overwrites the shift of its block after the block."""
+
+    def __init__(self, block, give):
+        super().__init__()
+        self.block, self.give = block, give
+
+    def forward(self, x):
+        shift = torch.ones(4)
+        out = self.give(self.block, x, shift)
+        shift.mul_(-5)
+        return out
+
+
+class AddsAndClips(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(6, 4)
+
+    def forward(self, x, shift):
+        return (self.linear(x) + shift[0]).relu()
+
+
+@pytest.mark.parametrize(
+    ("model", "text"),
+    [
+        (Shifts(Pops(), lambda block, x, shift: block([x, x + 1])), "block changes a list or dict"),
+        (
+            Shifts(AddsAndClips(), lambda block, x, shift: block(x, shift=(shift,))),
+            "block was given a tensor that is overwritten before the backward pass",
+        ),
+        (
+            Shifts(AddsAndClips(), lambda block, x, shift: block(x, [shift])),
+            "block was given a tensor that is overwritten before the backward pass",
+        ),
+    ],
+)
+def test_inputs_that_the_second_pass_would_miss_are_refused(model, text):
+    step = sgd_step(model)
+    Checkpointing(("block",)).apply(step)
+    with pytest.raises(ArgumentError, match=text):
+        step((torch.randn(3, 6), torch.randint(4, (3,))))
+
+
 def test_obstacles_are_named():
     step = network_step()
     for blocks, text in (

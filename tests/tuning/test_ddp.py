@@ -37,6 +37,12 @@ def test_two_ranks_give_the_weights_of_one_process_with_the_whole_batch(case, ra
     assert facts["undone"]
 
 
+def test_a_plan_of_the_bare_model_is_applied_under_distributed_data_parallel(ranks, expected):
+    for name, value in expected.items():
+        assert torch.equal(ranks[0]["plan"][name], ranks[1]["plan"][name])
+        torch.testing.assert_close(ranks[0]["plan"][name], value, rtol=1e-11, atol=1e-13)
+
+
 def test_gradients_are_reduced_once_per_step_not_per_micro_batch(ranks):
     assert ranks[0]["accumulate"][1]["sent"] == 2  # two steps of three micro-batches each
 

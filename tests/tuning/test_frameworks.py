@@ -1,9 +1,11 @@
 """Plans in Lightning's Trainer and in Accelerate: applied, undone, and omissions named."""
 
+import copy
 import json
 
 import pytest
 import torch
+from tundish import ArgumentError
 from tundish.tuning.fingerprint import fingerprint_of
 from tundish.tuning.framework_plan import FrameworkPlan
 from tundish.tuning.plan import Plan
@@ -82,6 +84,39 @@ def test_a_failing_trick_undoes_the_other_tricks(monkeypatch):
     with pytest.raises(RuntimeError, match="no"):
         settings.apply(model, optimizer)
     assert not is_channels_last(model)
+
+
+def test_layers_may_be_unfrozen_under_fused_kernels():
+    """torch's fused SGD fails if some parameters have a momentum and others have none."""
+    model, optimizer = make()
+    model[0].requires_grad_(False)
+    settings = FrameworkPlan(plan_of("fused_optimizer"))
+    settings.apply(model, optimizer)
+    for _ in range(2):
+        optimizer.zero_grad()
+        model(torch.randn(4, 3, 12, 12)).square().mean().backward()
+        optimizer.step()
+        model.requires_grad_(True)
+    assert optimizer.state[model[0].weight]["momentum_buffer"].any()
+    settings.undo()
+    assert not optimizer._optimizer_step_pre_hooks
+
+
+def test_a_plan_for_another_job_is_refused():
+    model, optimizer = make()
+    settings = FrameworkPlan(plan_of("fused_optimizer"))
+    with pytest.raises(ArgumentError, match="plan's optimizer was SGD, this one is AdamW"):
+        settings.apply(model, torch.optim.AdamW(model.parameters()))
+    other = torch.nn.Linear(3, 3)
+    with pytest.raises(ArgumentError, match="plan's model was Sequential with 269 parameters"):
+        settings.apply(other, torch.optim.SGD(other.parameters(), lr=0.1))
+    assert not optimizer.param_groups[0]["fused"]
+    student = torch.nn.ModuleDict({"student": model, "teacher": copy.deepcopy(model)})
+    settings.apply(student, optimizer)  # the plan's model, with an average of its weights
+    with pytest.raises(ArgumentError, match="applied already"):
+        settings.apply(*make())
+    settings.undo()
+    settings.apply(torch.compile(model, backend="eager"), optimizer)
 
 
 LIGHTNING = """

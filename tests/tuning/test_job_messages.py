@@ -193,3 +193,24 @@ def test_a_decorated_function_is_imported_from_its_own_file(tmp_path):
     (tmp_path / "decorators.py").write_text(text)
     exec(compile(text, tmp_path / "decorators.py", "exec"), made)
     assert source_of(made["decorated"](sized)) == JobSource(__file__, "sized")
+
+
+@pytest.mark.parametrize("has_init", [True, False])
+def test_a_file_with_relative_imports_is_imported_as_a_part_of_its_package(
+    has_init, tmp_path, monkeypatch
+):
+    """`python -m project_a.jobs.train` runs it, with or without an __init__.py."""
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    project = tmp_path / f"project_{has_init}"
+    (project / "jobs").mkdir(parents=True)
+    for folder in (project, project / "jobs"):
+        if has_init:
+            (folder / "__init__.py").write_text("")
+    (project / "net.py").write_text("import torch\nclass Net(torch.nn.Linear): pass\n")
+    (project / "jobs" / "train.py").write_text(
+        "import torch\nfrom ..net import Net\ndef build():\n"
+        "    model = Net(2, 2)\n    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)\n"
+        "    return model, optimizer, torch.nn.MSELoss(), (torch.ones(1, 2), torch.ones(1, 2))\n"
+    )
+    job = source_of(f"{project}/jobs/train.py:build").make(0)
+    assert type(job.model).__module__ == f"{project.name}.net"

@@ -218,10 +218,23 @@ def fewer_states(optimizer: Any) -> None:
     optimizer.state = defaultdict(dict, kept)
 
 
+def copied_entries(optimizer: Any) -> None:
+    entries = {parameter: dict(state) for parameter, state in optimizer.state.items()}
+    optimizer.state = defaultdict(dict, entries)
+
+
+def copied_numbers(optimizer: Any) -> None:
+    entries = {
+        parameter: {key: copy.deepcopy(value) for key, value in state.items()}
+        for parameter, state in optimizer.state.items()
+    }
+    optimizer.state = defaultdict(dict, entries)
+
+
 ASSIGNMENTS = [
     (kind, options, change)
     for kind, options in KINDS
-    for change in (new_state, new_groups, fewer_states)
+    for change in (new_state, new_groups, fewer_states, copied_entries, copied_numbers)
     if (kind, change) != (timm.optim.Lamb, fewer_states)  # timm counts steps per group
 ]
 

@@ -220,6 +220,24 @@ def test_the_first_gradient_that_differs_is_named():
     assert (difference.what, difference.name) == ("gradient", "first.bias")
 
 
+def test_a_gradient_that_is_missing_in_a_later_run_is_named():
+    class DetachesLater(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first, self.last, self.passes = nn.Linear(4, 4), nn.Linear(4, 2), 0
+
+        def forward(self, x):
+            self.passes += 1
+            hidden = self.first(x)
+            return self.last(hidden if self.passes == 1 else hidden.detach())
+
+    model = DetachesLater()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    batch = (torch.randn(3, 4), torch.randn(3, 2))
+    found = find_difference(Job(model, optimizer, nn.MSELoss(), [batch]))
+    assert (found.what, found.name, found.run) == ("gradient", "first.bias", 1)
+
+
 def test_a_repeatable_step_has_no_difference():
     model = nn.Sequential(nn.Linear(6, 6), nn.BatchNorm1d(6), Unrepeatable("seed"), nn.Dropout())
     assert find_difference(job_of(model), runs=3) is None

@@ -206,6 +206,25 @@ def test_blocks_whose_second_pass_would_differ_are_left_out():
     assert {"1.inner", "2"} <= names(blocks)
 
 
+def test_blocks_whose_inputs_are_overwritten_after_them_are_left_out():
+    class AddsInPlace(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.stem = nn.Conv2d(3, 8, 3, padding=1)
+            self.block = nn.Sequential(nn.ReLU(), block())
+            self.other = block()
+            self.head = nn.Linear(8 * 64, 4)
+
+        def forward(self, x):
+            x = self.stem(x)
+            x += self.block(x)
+            return self.head(self.other(x).flatten(1))
+
+    _, blocks = measure_blocks(job_of(AddsInPlace()))
+    assert "block" not in names(blocks)
+    assert {"block.1", "other"} <= names(blocks)
+
+
 def test_the_model_and_the_random_numbers_stay_as_they_were():
     job = job_of()
     before = copy.deepcopy(job.model.state_dict())

@@ -309,6 +309,27 @@ def test_the_winner_is_timed_in_a_fresh_process_unless_quick() -> None:
         assert "fresh strict fp32" in last
 
 
+def test_a_plan_whose_numbers_are_wrong_in_the_fresh_run_is_dropped() -> None:
+    class WrongAtLast(FakePool):
+        def outcome(self, name: str) -> TrialOutcome:
+            found = super().outcome(name)
+            shift = 1.0 if name == "fresh winner" else 0.0
+            found.losses = [loss + shift for loss in found.losses]
+            return found
+
+    pool: Any = WrongAtLast(product(bf16=0.5))
+    known = {kind.name: "" for kind in TRICKS}
+    search = Search(
+        pool, Gates(JobSource(), 0), JobFacts(True, known), time.monotonic() + 1e6, False
+    )
+    search.run()
+    assert names(search) == set()
+    assert search.gains == {}
+    assert any("wrong numbers in a fresh run" in note for note in search.notes)
+    row = next(row for row in search.rows if row.phase == "confirm" and row.verdict == REJECTED)
+    assert {"name": "bf16"} in row.tricks
+
+
 def test_checks_of_one_process_that_fails_are_done_alone() -> None:
     class Failing(FakePool):
         def result(self, name: str) -> Any:

@@ -99,6 +99,26 @@ def test_workers_of_two_ranks_draw_other_numbers(monkeypatch):
     assert pickle.loads(pickle.dumps(WorkerSeeds(1))) == WorkerSeeds(1)  # for spawned workers
 
 
+@pytest.mark.parametrize("way", ["fork", "spawn"])
+def test_the_rank_of_workers_may_be_known_only_later(monkeypatch, way):
+    """Scripts seed in their first line; mp.spawn and Lightning's launcher set no RANK."""
+    monkeypatch.delenv("RANK", raising=False)
+    monkeypatch.delenv("WORLD_SIZE", raising=False)
+    drawn = []
+    for rank in range(2):
+        given = pickle.loads(pickle.dumps(seed_everything(0).worker_init_fn))  # to the ranks
+        with monkeypatch.context() as group:
+            group.setattr(torch.distributed, "is_initialized", lambda: True)
+            group.setattr(torch.distributed, "get_rank", lambda rank=rank: rank)
+            group.setattr(torch.distributed, "get_world_size", lambda: 2)
+            text = pickle.dumps(given)
+            if way == "fork":
+                drawn.append(as_worker(given, 0))
+        if way == "spawn":  # the worker has no process group
+            drawn.append(as_worker(pickle.loads(text), 0))
+    assert all(a != b for a, b in zip(*drawn))
+
+
 def flags():
     return (
         torch.are_deterministic_algorithms_enabled(),

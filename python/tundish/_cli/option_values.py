@@ -44,9 +44,9 @@ def seconds() -> Converter[float]:
 
 
 def memory_size(parse: Converter[int]) -> Converter[int]:
-    """Accepts sizes such as "40GiB". Refuses "40", because other programs would interpret it as GB.
+    """Accepts sizes such as "40GiB". Refuses "40" (bytes), because other programs read it as GB.
 
-    `parse` raises ValueError for a text that is not a size.
+    `parse` raises ValueError if the string is not a size.
     """
 
     def convert(text: str) -> int:

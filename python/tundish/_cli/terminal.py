@@ -61,7 +61,7 @@ def printable_lines(text: str) -> str:
 
 
 def has_unicode(stream: TextIO) -> bool:
-    """Returns whether the encoding of `stream` has every character."""
+    """Returns whether the encoding of `stream` can represent every character."""
     return "utf" in (getattr(stream, "encoding", None) or "").lower()
 
 

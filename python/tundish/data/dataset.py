@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +12,9 @@ from .._c.library import lib
 from .._c.tensor import Tensor
 from .open_source import Paths, Source, plain_paths
 from .settings import argument_checks as checks
+
+# A Dataset without labels is often meant; one that lost its labels is not (data/source/field_names.cpp).
+_NO_LABEL_TO_LOSE = "no whole number per sample that could be one"
 
 
 class Dataset:
@@ -41,6 +45,9 @@ class Dataset:
         self.mode = checks.mode(mode)
         self._source = Source(self.path)
         self._labels = self._source.labels()
+        for text in self._source.warnings:
+            if _NO_LABEL_TO_LOSE not in text:
+                warnings.warn(text, stacklevel=2)
 
     def __len__(self) -> int:
         """Returns the number of samples."""
@@ -92,14 +99,15 @@ class Dataset:
         self.__dict__.update(state)
         was = self.__dict__.pop("_fingerprint", None)  # None in pickles of older versions
         self._source = Source(self.path)
-        if was is not None and was != self._source.fingerprint:
-            raise new_error(603, _changed_text(self.path))
+        if was is not None:
+            self._check_unchanged(was, "was pickled", "create the tundish.Dataset again")
         self._labels = self._source.labels()
 
-
-def _changed_text(path: Any) -> str:
-    return (
-        f"TND-603 cannot continue from this state: {path} is not the dataset that was pickled: "
-        "it was replaced, or the path is in another folder\n"
-        "  fix: create the tundish.Dataset again"
-    )
+    def _check_unchanged(self, fingerprint: str, what: str, fix: str) -> None:
+        """Raises an error if the path leads to other data than the data with this fingerprint."""
+        if fingerprint != self._source.fingerprint:
+            raise new_error(
+                603,
+                f"TND-603 cannot continue from this state: {self.path} is not the dataset that "
+                f"{what}: it was replaced, or the path is in another folder\n  fix: {fix}",
+            )

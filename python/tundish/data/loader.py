@@ -20,6 +20,7 @@ from .engine import LoaderEngine
 from .gpu.resident import make_resident
 from .loader_run import LoaderIterator, Run
 from .open_source import Paths, as_source, plain_paths
+from .rank_orders import orders_of_loader, warn_about_late_group, warn_about_ranks
 from .replay import Replayed, replay
 from .sampler import Sampler
 from .settings import argument_checks as checks
@@ -52,6 +53,7 @@ class Loader:
     _replays = False  # True in replay.py, which recreates a single batch
 
     def __init__(self, path: Paths, batch_size: int = 1, **options: Any) -> None:
+        added = set(vars(self))
         options_ = make_options({"batch_size": batch_size, **options})
         self.path = plain_paths(path)
         batch_transform = BatchTransform(options_.batch_transform, self.path)
@@ -96,6 +98,8 @@ class Loader:
         tuning = TuningLog(engine, setup.tunes_threads)
         self._run = Run(engine, pending, setup.hang_ms, batch_transform, tuning)
         self.sampler = Sampler(self)
+        self._rank_orders = orders_of_loader(path, setup)
+        self._own = {"_own", "classes", "dataset", *vars(self)} - added
         memory_budget.reserve(
             self
         )  # last, so that a loader whose construction failed reserves nothing
@@ -107,7 +111,12 @@ class Loader:
         return int(lib.tundish_loader_steps(self._engine.open(), 0))
 
     def __iter__(self) -> Iterator[Any]:
-        return LoaderIterator(self, self._run.begin())
+        iteration, source = self._run.begin(), self._source
+        warn_about_late_group(self._setup.options, self.rank, self.world_size)
+        if self._rank_orders is not None:
+            state = self._engine.state(0, 0)
+            warn_about_ranks(self._rank_orders, source.count, source.fingerprint, state)
+        return LoaderIterator(self, iteration)
 
     # --- position in the run ----------------------------------------------------------------
 
@@ -172,7 +181,7 @@ class Loader:
         The keys `from` and `threads` are the numbers of threads before and after the change;
         `prefetch_from` and `prefetch` are the numbers of prefetched batches. `at_s` is the time, in
         seconds since the threads started. `samples_per_s` was measured before the change, and
-        `predicted_samples_per_s` is expected after it. `reason` is a text.
+        `predicted_samples_per_s` is expected after it. `reason` is a string.
         """
         return self._engine.tuning()[1]
 
@@ -212,10 +221,17 @@ class Loader:
 
     @functools.cached_property
     def dataset(self) -> Dataset:
-        """The same data as a Dataset, which returns single samples by number."""
+        """The same data as a Dataset, which returns single samples by number.
+
+        Raises Error if there is other data at the path by now.
+        """
         options = self._setup.options
         upright = bool(options.exif_orientation)
-        return Dataset(self.path, exif_orientation=upright, mode=options.mode)
+        opened = Dataset(self.path, exif_orientation=upright, mode=options.mode)
+        opened._check_unchanged(
+            self._source.fingerprint, "the loader reads", "make the loader again"
+        )
+        return opened
 
     @property
     def batch_sampler(self) -> Loader:
@@ -246,16 +262,23 @@ class Loader:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # A copy that writes the same trace file would overwrite it.
-        return _rebuild, (
-            self.path,
-            {**given_options(self._setup.options), "trace": None},
-            self.state_dict(),
-        )
+        options = {**given_options(self._setup.options), "trace": None}
+        added = {name: value for name, value in vars(self).items() if name not in self._own}
+        return _rebuild, (type(self), self.path, options, Loader.state_dict(self), added)
 
 
-def _rebuild(path: Any, options: dict[str, Any], state: dict[str, Any]) -> Loader:
-    loader = Loader(path, **options)
-    loader.load_state_dict(state)
+def _rebuild(
+    kind: type[Loader],
+    path: Any,
+    options: dict[str, Any],
+    state: dict[str, Any],
+    added: dict[str, Any],
+) -> Loader:
+    """Makes a loader of the same class. `added`: attributes that a subclass or a script has set."""
+    loader = kind.__new__(kind)
+    Loader.__init__(loader, path, **options)
+    Loader.load_state_dict(loader, state)
+    vars(loader).update(added)
     return loader
 
 

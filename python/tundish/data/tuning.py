@@ -34,7 +34,7 @@ class TuningLog:
 
 
 def describe_change(change: dict[str, Any]) -> str:
-    """Describes a change in one line."""
+    """Describes a change to the number of threads or prefetched batches in one line."""
     rates = ""
     if change["predicted_samples_per_s"]:
         rates = (

@@ -203,6 +203,8 @@ class FiguresJson(TypedDict):
     ceiling_cpu_s: float
     few: bool
     host_parts: dict[str, float]
+    batches: float
+    other_data_s: float
 
 
 class ChangeJson(TypedDict):
@@ -229,6 +231,8 @@ class LoadingJson(TypedDict):
     cpus: int
     rows: list[LoadingRowJson]
     overlap_s: float
+    batches: float
+    handover_s: float
     batch_s: float
 
 

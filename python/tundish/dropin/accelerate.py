@@ -23,6 +23,7 @@ from .native_loader import ListedLoader, LoaderSpec, NativeLoader, OrderedLoader
 from .packs.packs import PackBeside
 from .proof import allowed_difference, check_first_sample, prove_batches
 from .rank_notes import notes_about_ranks
+from .rank_orders import sampler_orders_of
 from .reasons import NotTranslated, Reason, not_translated
 from .samplers import Epochs, epochs_of, shares_random_numbers
 from .torch_loader import TorchLoader
@@ -102,6 +103,7 @@ def accelerate(
     request = AccelerateRequest(place, pack, to_prove, own_order, seed, engine_options)
     loader = _loader(dataloader, request, arguments)
     loader.report.notes += notes_about_ranks(dataloader)
+    loader._rank_orders = sampler_orders_of(dataloader)
     loader.report.log_report()
     return loader
 

@@ -13,6 +13,7 @@ _SEED = (
     "timm.data.loader._worker_init",
     "lightning.fabric.utilities.seed.pl_worker_init_function",
     "lightning_fabric.utilities.seed.pl_worker_init_function",
+    "tundish.tuning.seeds.WorkerSeeds",
 )
 
 # Methods that decide which batches a DataLoader yields.
@@ -61,8 +62,9 @@ def check_arguments(dataloader: Any) -> None:
 
 
 def _only_seeds(function: Any) -> bool:
-    """Returns whether a worker_init_fn is None, or a framework's function that only seeds."""
+    """Returns whether a worker_init_fn is None, or a function of a framework or of tundish that only seeds."""
     while isinstance(function, functools.partial):
         function = function.func
-    name = f"{getattr(function, '__module__', '')}.{getattr(function, '__name__', '')}"
+    own = getattr(function, "__name__", type(function).__name__)
+    name = f"{getattr(function, '__module__', '')}.{own}"
     return function is None or name in _SEED

@@ -17,6 +17,7 @@ from .datasets.parts import Names, Pixels
 from .forwarded_attributes import is_forwarded
 from .loader_seeds import LoaderSeed
 from .packs.packs import PackBeside
+from .rank_orders import TORCHS, SamplerOrders
 from .samplers import Epochs, SamplerGenerator, draw_worker_seed, order_of
 
 
@@ -123,6 +124,13 @@ class NativeLoader:
     # --- the engine --------------------------------------------------------------------------
 
     _loader: Loader | None = None
+    _rank_orders: SamplerOrders | None = None
+
+    def _check_before_epoch(self, order: str) -> None:
+        """Raises RuntimeError if the DataLoader has changed, or if the ranks do not divide the samples."""
+        self._snapshot.check()
+        if self._rank_orders is not None:
+            self._rank_orders.check(order)
 
     def stats(self, reset: bool = False) -> dict[str, float]:
         """Returns statistics for a logger (docs/loader-performance.md). Sums start with the newest engine."""
@@ -184,7 +192,7 @@ class ListedLoader(NativeLoader):
         self._drawn_epoch = -1  # epoch of the newest list of indices
 
     def __iter__(self) -> Any:
-        self._snapshot.check()
+        self._check_before_epoch(TORCHS)
         self._switch_to_pack()
         self._end_last_iteration()
         self._epoch += 1
@@ -193,7 +201,7 @@ class ListedLoader(NativeLoader):
         self._use_seed(draws=False)  # the next line draws the number
         batches = self.draw(makes_iterator)
         follows = self._dataloader.num_workers == 0 and self.sampler_epoch() is not None
-        return ListedIterator(self, batches) if follows else batches
+        return ListedIterator(self, batches, follows)
 
     def sampler_epoch(self) -> int | None:
         epoch = getattr(self._spec.epochs.sampler, "epoch", None)
@@ -231,15 +239,20 @@ class ListedIterator:
     """Iterator that draws new indices if the sampler's epoch changes before the first batch.
 
     torch does the same without workers.
+
+    follows  False if the sampler's epoch does not matter any more
     """
 
-    def __init__(self, loader: ListedLoader, batches: Any) -> None:
+    def __init__(self, loader: ListedLoader, batches: Any, follows: bool) -> None:
         self._loader, self._batches = loader, batches
         self._epoch = loader.sampler_epoch()
-        self._begun = False
+        self._begun = not follows
 
     def __iter__(self) -> ListedIterator:
         return self
+
+    def __len__(self) -> int:
+        return len(self._loader)
 
     def __next__(self) -> Any:
         if not self._begun:
@@ -255,7 +268,7 @@ def _set_epoch(sampler: Any, epoch: int) -> None:
 
 
 class OrderedLoader(NativeLoader):
-    """A loader that computes each epoch from the epoch's number, so that a run can resume anywhere."""
+    """A loader that computes the order of an epoch from its number, so that a run can resume anywhere."""
 
     _files_print: str | None = None  # fingerprint of a loader that reads the files
 
@@ -270,7 +283,8 @@ class OrderedLoader(NativeLoader):
         return self._engine.epoch
 
     def __iter__(self) -> Any:
-        self._snapshot.check()
+        count = len(self._spec.known.numbers)
+        self._check_before_epoch(f"the engine's order of {count:,} samples, seed {self._spec.seed}")
         self._use_seed(draws=True)
         iterator = iter(self._engine)
         if self._switch_to_pack():
@@ -353,6 +367,9 @@ class OrderedIterator:
 
     def __iter__(self) -> OrderedIterator:
         return self
+
+    def __len__(self) -> int:
+        return len(self._loader)
 
     def __next__(self) -> Any:
         if not self._begun:

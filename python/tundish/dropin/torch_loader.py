@@ -9,6 +9,7 @@ from typing import Any
 from .accelerate_report import AccelerateReport
 from .device_copies import GpuCopier, PrefetchedCopies, SynchronousCopies
 from .forwarded_attributes import is_forwarded
+from .rank_orders import TORCHS, SamplerOrders
 from .waits import Waits
 
 
@@ -41,7 +42,11 @@ class TorchLoader:
     def __len__(self) -> int:
         return len(self._dataloader)
 
+    _rank_orders: SamplerOrders | None = None
+
     def __iter__(self) -> TorchIterator:
+        if self._rank_orders is not None:
+            self._rank_orders.check(TORCHS)
         if self._dataloader.persistent_workers:
             self._end_copies()  # torch reuses its iterator, even if the loop left the epoch early
         batches: Any = iter(self._dataloader)

@@ -36,9 +36,8 @@ def replace_data_parallel(model: torch.nn.Module, **options: Any) -> torch.nn.Mo
     rank loads a batch of its own.
     """
     _check(model)
-    plain, removed = _unwrap(model)
-    _warn_about_wrappers([wrapper for _, wrapper in removed])
-    places = [name for name, _ in removed if name]
+    plain, places, removed = _unwrap(model)
+    _warn_about_wrappers(removed)
     environment = _has_rank_variables()
     if not distributed.is_available() or not (environment or distributed.is_initialized()):
         return _single_process_model(plain, places)
@@ -74,36 +73,41 @@ def _check(model: torch.nn.Module) -> None:
                 f"{where} already is a DistributedDataParallel\n"
                 "  fix: call replace_data_parallel before wrapping, or not at all"
             )
+        if isinstance(module._modules.get("_orig_mod"), torch.nn.DataParallel):
+            raise ArgumentError(
+                "a DataParallel was compiled, and the compiled code would go on calling it\n"
+                "  fix: call replace_data_parallel before torch.compile"
+            )
 
 
-def _unwrap(model: torch.nn.Module) -> tuple[torch.nn.Module, list[tuple[str, Any]]]:
-    """Returns the model without DataParallel wrappers, and a list of (path, wrapper) of removed wrappers.
+def _unwrap(model: torch.nn.Module) -> tuple[torch.nn.Module, list[str], list[Any]]:
+    """Returns the model without DataParallel, the path of each wrapper inside it, and all wrappers.
 
-    The path of the whole model is "". A module that is used in two places stays a single module.
+    A module used in two places stays a single module; the wrappers inside it have two paths each.
     """
-    removed: list[tuple[str, Any]] = []
+    removed: list[Any] = []
+    known: dict[int, list[str]] = {}  # paths of the wrappers below a module, by its id
 
-    def strip(module: Any, path: str) -> Any:
+    def strip(module: Any) -> tuple[Any, int]:
+        count = 0
         while isinstance(module, torch.nn.DataParallel):
-            removed.append((path, module))
-            module = module.module
-        return module
+            removed.append(module)
+            module, count = module.module, count + 1
+        return module, count
 
-    plain = strip(model, "")
-    seen: set[int] = set()
-
-    def walk(parent: torch.nn.Module, prefix: str) -> None:
-        if id(parent) in seen:
-            return
-        seen.add(id(parent))
+    def walk(parent: torch.nn.Module) -> list[str]:
+        if id(parent) in known:
+            return known[id(parent)]
+        found = known[id(parent)] = []
         for name, child in list(parent._modules.items()):
             if child is not None:
-                path = f"{prefix}.{name}" if prefix else name
-                parent._modules[name] = strip(child, path)
-                walk(parent._modules[name], path)
+                parent._modules[name], count = strip(child)
+                below = walk(parent._modules[name])
+                found += [name] * count + [f"{name}.{path}" for path in below]
+        return found
 
-    walk(plain, "")
-    return plain, removed
+    plain, _ = strip(model)
+    return plain, walk(plain), removed
 
 
 def _has_rank_variables() -> bool:
@@ -162,7 +166,7 @@ def _with_module(plain: torch.nn.Module) -> torch.nn.Module:
     return plain
 
 
-def _warn_about_batch_size(removed: list[tuple[str, Any]]) -> None:
+def _warn_about_batch_size(removed: list[Any]) -> None:
     ranks = distributed.get_world_size()
     if distributed.get_rank() != 0 or ranks == 1:
         return
@@ -172,7 +176,7 @@ def _warn_about_batch_size(removed: list[tuple[str, Any]]) -> None:
         f"  fix: for the same step as before, divide batch_size by {ranks}, and give each rank different\n"
         "       samples (tundish.Loader does; torch's DataLoader needs a DistributedSampler)"
     )
-    counts = {len(wrapper.device_ids) for _, wrapper in removed if wrapper.device_ids}
+    counts = {len(wrapper.device_ids) for wrapper in removed if wrapper.device_ids}
     if counts - {ranks}:
         text += f"\n  note: DataParallel had {max(counts)} GPUs, this run has {ranks} ranks"
     _warn_once(text)

@@ -21,16 +21,28 @@ from .failure import TRACEBACK
 
 KEPT_LINES = 200  # last lines to keep of each stream, for the failure report
 _LONGEST_LINE = 1 << 16  # bytes; longer lines are forwarded in pieces of this size
+_MOST_QUEUED = 1 << 23  # bytes for a reader that takes nothing, after the ranks were asked to end
 _TRACEBACK = TRACEBACK.encode()
 
 
 class Terminal:
-    """The launcher's stdout and stderr. If their reader closes them, output stops but the run continues."""
+    """The launcher's stdout and stderr. A closed reader stops the output, not the run.
+
+    Nothing blocks here: what a reader does not take yet is queued, so that the launcher still
+    handles signals. The supervisor reads no more output while `is_blocked`.
+    """
 
     def __init__(self) -> None:
         self._is_screen = {descriptor: os.isatty(descriptor) for descriptor in (1, 2)}
         self._in_line = False  # whether rank 0 has written part of a line, such as a progress bar
         self._closed: set[int] = set()
+        self._queue: deque[tuple[int, memoryview]] = deque()
+        self._queued = 0  # bytes
+        self.drops = False  # whether output is dropped that would exceed _MOST_QUEUED
+
+    @property
+    def is_blocked(self) -> bool:
+        return bool(self._queue)
 
     def write(self, descriptor: int, data: bytes) -> None:
         """Writes bytes of rank 0 immediately and unchanged."""
@@ -44,14 +56,58 @@ class Terminal:
         self._put(2, begin + text + b"\n")
         self._in_line = False if begin else self._in_line
 
+    def flush(self) -> None:
+        """Writes what the readers take now, in order."""
+        while self._queue:
+            descriptor, data = self._queue[0]
+            if descriptor not in self._closed and not is_writable(descriptor):
+                return
+            self._queue.popleft()
+            self._queued -= len(data)
+            rest = data[self._write(descriptor, data[: select.PIPE_BUF]) :]
+            if rest and descriptor not in self._closed:
+                self._queue.appendleft((descriptor, rest))
+                self._queued += len(rest)
+
+    def wait(self, other: int, seconds: float) -> None:
+        """Waits until the reader takes more, until `other` can be read, or for `seconds`."""
+        poll = select.poll()
+        poll.register(other, select.POLLIN)
+        if self._queue:
+            poll.register(self._queue[0][0], select.POLLOUT)
+        poll.poll(1000 * seconds)
+        self.flush()
+
+    def discard(self) -> None:
+        """Drops what no reader took."""
+        self._queue.clear()
+        self._queued = 0
+
     def _put(self, descriptor: int, data: bytes) -> None:
-        while data and descriptor not in self._closed:
-            try:
-                data = data[os.write(descriptor, data) :]
-            except BlockingIOError:  # another process that shares the terminal set O_NONBLOCK
-                select.select([], [descriptor], [])
-            except OSError:
-                self._closed.add(descriptor)
+        if descriptor in self._closed or (self.drops and self._queued > _MOST_QUEUED):
+            return
+        self._queue.append((descriptor, memoryview(data)))
+        self._queued += len(data)
+        self.flush()
+
+    def _write(self, descriptor: int, data: memoryview) -> int:
+        """Returns the number of bytes written."""
+        if descriptor in self._closed:
+            return 0
+        try:
+            return os.write(descriptor, data)
+        except BlockingIOError:  # another process that shares the terminal set O_NONBLOCK
+            return 0
+        except OSError:
+            self._closed.add(descriptor)
+            return 0
+
+
+def is_writable(descriptor: int, seconds: float = 0.0) -> bool:
+    """Returns whether PIPE_BUF bytes can be written without blocking, or an error would be raised."""
+    poll = select.poll()
+    poll.register(descriptor, select.POLLOUT)
+    return bool(poll.poll(1000 * seconds))
 
 
 class Channel:

@@ -24,6 +24,7 @@ from .boosted import boosted_environment, start_boosted, with_python
 from .cpus import format_cpu_list, usable_cpus
 from .failure import failure_text, first_failure, signal_name
 from .gpus import Gpu, visible_gpus
+from .output import is_writable
 from .rank_plan import (
     DEFAULT_PORT,
     Rank,
@@ -36,6 +37,9 @@ from .rank_plan import (
 )
 from .run_options import ARGUMENTS
 from .supervise import RankOutcome, Supervisor, SupervisorOptions
+
+_STDERR = 2
+_PATIENCE_S = 1.0
 
 
 def main(argv: Sequence[str]) -> int:
@@ -101,6 +105,9 @@ def _make_folder(logs: Path) -> None:
         logs.mkdir(parents=True, exist_ok=True)
     except FileExistsError:
         raise ArgumentError(f"--logs {logs}: is a file\n  fix: name a folder") from None
+    except OSError as error:
+        fix = "name a folder that can be created"
+        raise ArgumentError(f"--logs {logs}: {error.strerror}\n  fix: {fix}") from None
 
 
 def plan_text(topology: RunTopology, ranks: list[Rank], command: list[str]) -> str:
@@ -141,7 +148,8 @@ def _report(
         if killed:
             text += f"; killed because they did not end in time: {', '.join(killed)}"
     if text and outcome.interrupted:
-        print_note(text)
+        if is_writable(_STDERR, _PATIENCE_S):  # a reader may take nothing
+            print_note(text)
     elif text:
         print_error(text, outcome.exit_code)
     if not options.json:

@@ -6,29 +6,68 @@ or a part of it ("features.module.0.weight"). DistributedDataParallel prefixes t
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from typing import Any
 
 _WRAPPER = "module."
 
 
-def plain_key(key: str, known: Collection[str], wrapped: Collection[str]) -> str | None:
-    """Returns the key without wrapper prefixes, or None if the plain model has no such tensor.
+def plain_keys(
+    keys: Collection[str], known: Collection[str], wrapped: Collection[str]
+) -> dict[str, str]:
+    """Returns the key in the plain model of each key that has one.
 
-    `known`: keys of the plain model. `wrapped`: paths of the modules that DataParallel wrapped.
+    The form with the most of these keys decides, because a model may have a child called "module": a single key
+    such as "a.module.weight" may then belong to the child or to the wrapper. Other keys are read one by one.
+
+    `known`: keys of the plain model. `wrapped`: path of each wrapper in the plain model.
     """
+    present = set(keys)
+    found = max(_forms(keys, known, wrapped), key=lambda form: len(form.keys() & present))
+    out = {key: found[key] for key in keys if key in found}
+    taken = set(out.values())
+    for key in keys:
+        plain = None if key in out else plain_key(key, known, wrapped)
+        if plain is not None and plain not in taken:
+            out[key] = plain
+    return out
+
+
+def _forms(
+    keys: Collection[str], known: Collection[str], wrapped: Collection[str]
+) -> Iterator[dict[str, str]]:
+    """Yields each form of the model as a dict from its keys to the plain keys; the plain form is the first."""
+    inside_out = sorted(wrapped, key=len, reverse=True)
+    with_wrappers = {_wrapped_key(key, inside_out): key for key in known}
+    for count in range(max(map(_leading, keys), default=0) + 1):
+        for form in ({key: key for key in known}, with_wrappers):
+            yield {_WRAPPER * count + key: plain for key, plain in form.items()}
+
+
+def _leading(key: str) -> int:
+    """Returns how often the prefix of a wrapper around the whole model may be in a key."""
+    parts = key.split(".")
+    return next((n for n, part in enumerate(parts) if f"{part}." != _WRAPPER), len(parts))
+
+
+def _wrapped_key(key: str, inside_out: Collection[str]) -> str:
+    for path in inside_out:
+        if key.startswith(f"{path}."):
+            key = f"{path}.{_WRAPPER}{key.removeprefix(f'{path}.')}"
+    return key
+
+
+def plain_key(key: str, known: Collection[str], wrapped: Collection[str]) -> str | None:
+    """Returns the plain key after removing as few prefixes as possible, or None if there is no such tensor."""
     spellings = [key]
-    while spellings[-1].startswith(_WRAPPER):
-        spellings.append(spellings[-1].removeprefix(_WRAPPER))
-    for spelling in spellings:
-        if spelling in known:  # checked first, because a model may have a child called "module"
-            return spelling
-        for path in wrapped:
-            start = f"{path}.{_WRAPPER}"
-            while spelling.startswith(start):
-                spelling = f"{path}.{spelling.removeprefix(start)}"
+    for spelling in spellings:  # grows
         if spelling in known:
             return spelling
+        for start in ("", *(f"{path}." for path in wrapped)):
+            if spelling.startswith(start + _WRAPPER):
+                shorter = start + spelling.removeprefix(start + _WRAPPER)
+                if shorter not in spellings:
+                    spellings.append(shorter)
     return None
 
 
@@ -51,9 +90,10 @@ class _KeyRenamer:
     def __call__(self, module: Any, state: dict[str, Any], before: str, *_: Any) -> None:
         """Renames the keys in `state`. `before`: prefix of the keys of `module` in a larger model."""
         known = (module.module if self._prefix else module).state_dict().keys()
-        renamed = {}
-        for key in [key for key in state if key.startswith(before)]:
-            plain_name = plain_key(key.removeprefix(before), known, self._wrapped)
-            if plain_name is not None:
-                renamed[f"{before}{self._prefix}{plain_name}"] = state.pop(key)
+        given = [key.removeprefix(before) for key in state if key.startswith(before)]
+        names = plain_keys(given, known, self._wrapped)
+        renamed = {
+            f"{before}{self._prefix}{plain}": state.pop(f"{before}{key}")
+            for key, plain in names.items()
+        }
         state.update(renamed)

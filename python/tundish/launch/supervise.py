@@ -31,6 +31,7 @@ _FAILING_S = 5.0  # extra wait for ranks that have printed a traceback but still
 _TRACEBACK_S = 30.0  # a rank that runs this long after a traceback has caught the exception
 _LEFTOVER_S = 2.0
 _STILL_RUNNING_S = 30.0
+_BLOCKED_S = 0.1  # between two attempts to write to a reader that takes nothing
 _FOREVER = float("inf")
 
 
@@ -95,7 +96,7 @@ class Supervisor:
                 while self._running:
                     self._wait(signals)
             finally:
-                self._clean_up()
+                self._clean_up(signals)
         seconds = time.monotonic() - self._begin
         endings = [self._ending(process) for process in self._all]
         return RankOutcome(endings, seconds, self._interrupted, count_oom_kills() - oom_kills)
@@ -116,16 +117,29 @@ class Supervisor:
         now = time.monotonic()
         until = min(self._end_at, self._kill_at, self._next_survivor_check())
         timeout = None if until == _FOREVER else max(0.0, until - now)
-        for key, _ in self._selector.select(timeout):
-            if key.data is None:
-                for number in _read_numbers(signals):
-                    self._on_signal(number)
-            else:
-                self._pump(key.data)
+        if self._terminal.is_blocked:
+            timeout = _BLOCKED_S if timeout is None else min(timeout, _BLOCKED_S)
+        if timeout is not None and self._terminal.is_blocked and not self._asked_to_end:
+            self._terminal.wait(signals, timeout)  # then the ranks wait as well
+            self._read_signals(signals)
+        else:
+            self._read_all(signals, timeout)
         for process in list(self._running):
             if process.poll():
                 self._on_end(process)
         self._on_time(time.monotonic())
+
+    def _read_all(self, signals: int, timeout: float | None) -> None:
+        for key, _ in self._selector.select(timeout):
+            if key.data is None:
+                self._read_signals(signals)
+            else:
+                self._pump(key.data)
+        self._terminal.flush()
+
+    def _read_signals(self, signals: int) -> None:
+        for number in _read_numbers(signals):
+            self._on_signal(number)
 
     def _pump(self, stream: Stream) -> None:
         if not stream.pump():
@@ -207,11 +221,11 @@ class Supervisor:
             else:
                 process.by_launcher = True
                 process.send(number)
-        self._asked_to_end = True
+        self._asked_to_end = self._terminal.drops = True
         self._end_at = _FOREVER
         self._kill_at = time.monotonic() + self._options.grace_s
 
-    def _clean_up(self) -> None:
+    def _clean_up(self, signals: int) -> None:
         """Ends all processes, even after an exception in the supervisor."""
         for process in self._running:
             process.by_launcher = True
@@ -222,6 +236,18 @@ class Supervisor:
         self._selector.close()
         for process in self._all:
             process.output.finish()
+        self._write_rest(signals)
+
+    def _write_rest(self, signals: int) -> None:
+        """Waits until the readers have taken everything, after a signal only for a moment."""
+        until = time.monotonic() + _LEFTOVER_S if self._interrupted else _FOREVER
+        while self._terminal.is_blocked and time.monotonic() < until:
+            self._terminal.wait(signals, _BLOCKED_S)
+            ending = [number for number in _read_numbers(signals) if number in ENDING]
+            if ending:
+                self._interrupted = self._interrupted or ending[0]
+                break
+        self._terminal.discard()
 
     def _print_note(self, text: str) -> None:
         self._terminal.write_line(f"tundish: {text}".encode())

@@ -1,6 +1,6 @@
 """Serves the samples of a Python dataset to the program `tundish pack`, for `tundish.pack(dataset, ...)`.
 
-sample_values   kinds of values: an image, an array, a text, ...
+sample_values   kinds of values: an image, an array, a string, ...
 sample_fields   the fields of a dataset, and the encoding of their values
 dataset_schema  finds the fields of a dataset by examining some of its samples
 images          encodes images

@@ -139,9 +139,13 @@ def _warn_of_no_label(fields: Sequence[Field], values: Sequence[Any]) -> None:
         array = array_of(value) if field.type == ARRAY else None
         is_whole = array is not None and array.data.size == 1 and array.data.dtype.kind in "biu"
         if is_whole or (field.type != IMAGE and field.name.lower() in _LABEL_NAMES):
+            fix = (
+                "A label is an int (int(value) for bool and for arrays of one element, classes.index(value) for a name)"
+                if integer_of(value) is None
+                else f"If it is the label, give label='{field.name}'"
+            )
             warnings.warn(
-                f"the samples have no label: '{field.name}' is {type_text(value)}. A label is an int "
-                "(int(value) for bool and for arrays of one element, classes.index(value) for a name)",
+                f"the samples have no label: '{field.name}' is {type_text(value)}. {fix}",
                 stacklevel=6,
             )
             return

@@ -82,9 +82,10 @@ def _pixels(data: Any) -> bytes:
 
 
 def _pil_bytes(image: Any) -> bytes:
-    if image.mode in ("L", "RGB"):
+    has_transparent_color = "transparency" in image.info  # which a PNG keeps
+    if image.mode in ("L", "RGB") and not has_transparent_color:
         return npy_bytes(np.asarray(image))
-    if image.mode in _PNG_MODES:
+    if image.mode in ("L", "RGB", *_PNG_MODES):
         return _png(image)
     raise WrongValue(
         f"an image of mode {image.mode} cannot be stored without loss; "

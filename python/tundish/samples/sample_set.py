@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import itertools
+import sys
 import time
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -24,6 +26,10 @@ from .serve import Answers, answers_by_number, answers_in_order, encoded, except
 from .snapshot import snapshot
 
 _PROBES = 16
+_FOREIGN_NAMES = (
+    "the labels have no names: the names in the attribute `classes` of the wrapped {name} are not used, because the "
+    "wrapper may change its labels. If they fit, give classes="
+)
 
 
 class SampleSet:
@@ -93,6 +99,10 @@ def _count(dataset: Any) -> int | None:
     """Returns the number of samples, or None for a dataset that can only be iterated."""
     if isinstance(dataset, Mapping):
         raise ArgumentError("a dict is a single sample; pass a list of samples or a dataset")
+    if any(kind.__name__ == "DataLoader" for kind in type(dataset).__mro__):
+        raise ArgumentError(
+            "a DataLoader yields batches, which are not samples\n  fix: pass its dataset, without augmentation"
+        )
     if isinstance(dataset, bytes):
         raise ArgumentError("bytes are not a dataset; pass a file name as a str or a Path")
     kinds = {kind.__name__ for kind in type(dataset).__mro__}
@@ -139,13 +149,25 @@ def _digest(layout: Layout, probes: list[tuple[int, Any]]) -> str:
 
 
 def _classes(dataset: Any) -> Sequence[str]:
-    """Returns the class names of torchvision's datasets, even inside torch's Subset."""
+    """Returns the class names of torchvision's datasets, even inside torch's Subset.
+
+    Any other wrapper may change the labels, so the names are not used.
+    """
+    is_own = True
     for _ in range(10):
         names = getattr(dataset, "classes", None)
         if isinstance(names, list | tuple) and all(isinstance(name, str) for name in names):
-            return names
+            if not is_own:
+                warnings.warn(_FOREIGN_NAMES.format(name=type(dataset).__name__), stacklevel=6)
+            return names if is_own else ()
+        is_own = is_own and _is_subset(dataset)
         dataset = getattr(dataset, "dataset", None)
     return ()
+
+
+def _is_subset(dataset: Any) -> bool:
+    subset = getattr(sys.modules.get("torch.utils.data"), "Subset", None)
+    return subset is not None and type(dataset) is subset
 
 
 def _names_of_label(dataset: Any, layout: Layout) -> list[str]:

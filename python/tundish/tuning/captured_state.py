@@ -1,4 +1,4 @@
-"""Detects changes of Python state that a CUDA graph, which runs no Python code, would miss."""
+"""Detects changes to Python state that a CUDA graph, which runs no Python code, would miss."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class CapturedState:
     """A snapshot of the modules, parameters, buffers and optimizer state that a CUDA graph uses.
 
     Detects replaced or frozen parameters, switches between training and evaluation mode, and loaded or
-    cleared optimizer states. Does not detect changes of other attributes, such as the rate of a Dropout.
+    cleared optimizer states. Does not detect changes to other attributes, such as the rate of a Dropout.
     """
 
     def __init__(self, step: Step, with_optimizer: bool) -> None:
@@ -40,6 +40,7 @@ class CapturedState:
         self._trained = trained
         self._state = self._optimizer.state if with_optimizer else None
         self._entries = _Slots(self._state.values() if self._state is not None else ())
+        self._entry_addresses = self._entries.addresses()
         self._modes = self._read_modes()
 
     def is_current(self) -> bool:
@@ -65,6 +66,7 @@ class CapturedState:
             now is self._state
             and _are_same(tables, self._entries.tables)
             and self._entries.are_unchanged()
+            and self._entries.addresses() == self._entry_addresses
         )
 
 
@@ -87,6 +89,9 @@ class _Slots:
     def are_unchanged(self) -> bool:
         found = map(dict.get, self._owners, self._keys)
         return self._entries() == self._count and all(map(is_, found, self.values))
+
+    def addresses(self) -> list[int]:
+        return [value.data_ptr() for value in self.values if isinstance(value, torch.Tensor)]
 
     def _entries(self) -> int:
         return sum(map(len, self.tables))

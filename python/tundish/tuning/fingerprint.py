@@ -58,8 +58,19 @@ def machine_of(device: torch.device) -> dict[str, str]:
     }
 
 
+def unwrapped(model: Any) -> Any:
+    """Returns the model inside torch.compile() and DistributedDataParallel, whose weights have other names."""
+    parallel = (torch.nn.parallel.DistributedDataParallel, torch.nn.DataParallel)
+    while True:
+        inner = model.module if isinstance(model, parallel) else getattr(model, "_orig_mod", None)
+        if inner is None:
+            return model
+        model = inner
+
+
 def digest_of(model: torch.nn.Module) -> str:
-    text = ";".join(f"{n} {tuple(p.shape)} {p.dtype}" for n, p in model.named_parameters())
+    named = [(n.replace("_orig_mod.", ""), p) for n, p in unwrapped(model).named_parameters()]
+    text = ";".join(f"{name} {tuple(p.shape)} {p.dtype}" for name, p in named)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 

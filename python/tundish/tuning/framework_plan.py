@@ -11,6 +11,8 @@ from typing import Any
 
 import torch
 
+from .._c.errors import ArgumentError
+from .fingerprint import Fingerprint, digest_of, unwrapped
 from .plan import Plan
 from .step import Step
 from .tricks import Trick, in_order
@@ -47,6 +49,7 @@ class FrameworkPlan:
         self._step: Step | None = None
         self._done: list[Trick] = []
         self._compiled: list[torch.nn.Module] = []
+        self._hook: Any = None
 
     def apply(self, model: torch.nn.Module, optimizer: torch.optim.Optimizer) -> None:
         """Sets torch flags, memory layout, compilation and optimizer kernels in place.
@@ -54,12 +57,21 @@ class FrameworkPlan:
         Call this method after the model has been moved to its device. You can load a checkpoint
         before or after the call.
         """
+        if self._step is not None:
+            raise ArgumentError(
+                "the plan is applied already\n  fix: call undo() first; another model needs a plan of its own"
+            )
+        check_job(self._plan.fingerprint, model, optimizer)
         step = self._step = Step(model, optimizer, torch.nn.functional.mse_loss)
         try:
             for trick in in_order(self._plan.tricks):
                 reason = self._apply_one(trick, step)
                 if reason:
                     self.left_out.append(f"{trick.title}: {reason}")
+            if step.before_update is not None:  # a Step calls it itself
+                self._hook = optimizer.register_step_pre_hook(
+                    lambda *_: step.before_update() if step.before_update is not None else None
+                )
         except BaseException:
             self.undo()
             raise
@@ -71,6 +83,9 @@ class FrameworkPlan:
         while self._done:
             assert self._step is not None
             self._done.pop().undo(self._step)
+        if self._hook is not None:
+            self._hook.remove()
+        self._step = self._hook = None
         self._compiled, self.applied, self.left_out = [], [], []
 
     def _apply_one(self, trick: Trick, step: Step) -> str:
@@ -99,6 +114,30 @@ class FrameworkPlan:
         for module in _parts(model):
             module.compile(mode=trick.mode, dynamic=False)
             self._compiled.append(module)
+
+
+def check_job(made_for: Fingerprint, model: torch.nn.Module, optimizer: Any) -> None:
+    """Refuses a plan for another model or optimizer.
+
+    A framework's module may hold more than the model: other parts, a loss, a copy with averaged weights.
+    """
+    kinds = {type(one).__name__ for one in (optimizer, getattr(optimizer, "optimizer", None))}
+    if made_for.optimizer not in kinds:
+        changed = f"optimizer was {made_for.optimizer}, this one is {type(optimizer).__name__}"
+    elif any(digest_of(module) == made_for.weights for module in unwrapped(model).modules()):
+        return
+    else:
+        count = sum(p.numel() for p in model.parameters())
+        if hasattr(unwrapped(model), "training_step") and count >= made_for.parameters:
+            return
+        changed = (
+            f"model was {made_for.model} with {made_for.parameters:,} parameters, this one is "
+            f"{type(model).__name__} with {count:,}"
+        )
+    raise ArgumentError(
+        f"this plan is for another job: the plan's {changed}\n"
+        "  fix: tune again: tundish tune FILE:FUNCTION"
+    )
 
 
 def _parts(model: torch.nn.Module) -> list[torch.nn.Module]:

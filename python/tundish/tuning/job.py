@@ -6,7 +6,6 @@ from its file, or loads a pickle.
 
 from __future__ import annotations
 
-import importlib.util
 import inspect
 import itertools
 import os
@@ -22,6 +21,7 @@ from .._c.errors import ArgumentError
 from .batch_structure import parts_of, signature, tensors_of
 from .build_function import locate_function
 from .step import Step
+from .user_file import import_file
 
 Build = Callable[[], Any]
 MOST_BATCHES = 8  # how many batches to take from an iterable: enough to see whether shapes vary
@@ -229,21 +229,6 @@ def pickled_source(job: Job, path: str) -> JobSource:
     main = getattr(sys.modules.get("__main__"), "__file__", None)
     by_name = getattr(sys.modules.get("__main__"), "__spec__", None) is not None  # python -m ...
     return JobSource(file=os.path.abspath(main) if main and not by_name else "", pickle=path)
-
-
-def import_file(path: str) -> Any:
-    """Imports the user's file as a module, so that code under `if __name__ == "__main__"` does not run."""
-    folder, base = os.path.split(path)
-    name = os.path.splitext(base)[0]
-    if folder not in sys.path:
-        sys.path.insert(0, folder)
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise ArgumentError(f"{path} is not a Python file")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
 
 
 def _described(value: Any) -> str:

@@ -15,7 +15,7 @@ import torch
 
 from .._c.errors import ArgumentError
 from .._process.random_state import RandomState
-from .._process.ranks import rank_and_world
+from .._process.ranks import rank_and_world, torch_rank
 
 LARGEST_SEED = 2**32 - 1  # limit of NumPy and PYTHONHASHSEED
 _WORKSPACES = (":4096:8", ":16:8")  # settings that make cuBLAS deterministic
@@ -29,16 +29,23 @@ class WorkerSeeds:
     have equal seeds. Before torch 1.9, all workers also shared the state of NumPy's generator.
     """
 
-    rank: int = 0
+    # None: of the process that starts the workers. It may join its process group after seed_everything.
+    rank: int | None = None
 
     def __call__(self, worker: int) -> None:
-        seed_text = f"{torch.initial_seed()} {self.rank}".encode()
+        rank = rank_and_world()[0] if self.rank is None else self.rank
+        seed_text = f"{torch.initial_seed()} {rank}".encode()
         digest = hashlib.blake2b(seed_text, digest_size=16).digest()
         random.seed(digest)
         torch.manual_seed(int.from_bytes(digest[:8], "little") >> 1)
         numpy = _numpy()
         if numpy is not None:
             numpy.random.seed([int.from_bytes(digest[i : i + 4], "little") for i in (0, 4, 8, 12)])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Adds the rank: a spawned worker knows the variables of its parent, not its process group."""
+        group = torch_rank() if self.rank is None else (self.rank, 0)
+        return WorkerSeeds, (None if group is None else group[0],)
 
 
 @dataclass
@@ -85,7 +92,7 @@ def seed_everything(seed: int, deterministic: bool | str = False) -> Seeds:
         seed,
         deterministic,
         torch.Generator().manual_seed(seed),
-        WorkerSeeds(rank_and_world()[0]),
+        WorkerSeeds(),
         RandomState(),
         _flags(),
         {name: os.environ.get(name) for name in environment},

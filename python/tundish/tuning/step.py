@@ -148,7 +148,7 @@ class Step:
             return self.loss_fn(self.model(batch))
 
     def forward(self, batch: Any) -> None:
-        """Runs the model on a batch. Computes the loss only if the loss calls the model."""
+        """Runs the model on a batch. Calls the loss function only if it runs the model itself."""
         if self._loss_takes_model:
             self.loss_fn(self.model, batch)
         else:

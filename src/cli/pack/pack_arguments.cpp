@@ -182,7 +182,8 @@ bool parse(PackArguments& out, const Args& args, Shell& shell) {
   arguments.option(out.codec, "--codec", "C", "lanes (default): re-code JPEGs; keep: unchanged");
   arguments.option(out.tables, "--lanes-tables", "T", "train, builtin, or auto (default)");
   arguments.option(growth, "--max-growth", "X", "keep a JPEG that would grow by more (1.10)");
-  arguments.flag(out.strip, "--strip-metadata", "drop EXIF, ICC and comments: no exact restore");
+  arguments.flag(out.strip, "--strip-metadata",
+                 "drop metadata except orientation: no exact restore");
   arguments.option(out.progress, "--progress", "HOW",
                    "auto (default): on a terminal; never; json: on stderr");
   arguments.option(size, "--shard-size", "SIZE", "several files of at most this size: 1GiB, 500MB");

@@ -17,6 +17,7 @@
 #include "cli/source_arguments.h"
 #include "cli/text.h"
 #include "cli/verbs.h"
+#include "data/pack/own_files.h"
 #include "data/source/views/selected.h"
 
 namespace tundish::cli {
@@ -167,6 +168,12 @@ std::vector<WrittenPart> write_parts(const std::shared_ptr<const Source>& source
   check_numbers(numbers, parts, *source);
   std::vector<std::string> outputs;
   for (const SplitPart& part : parts) outputs.push_back(output_of(arguments.prefix, part.name));
+  if (const std::string own = find_own_file(*source, outputs); !own.empty()) {
+    throw Error(
+        ErrorCode::argument, {.file = own},
+        "it is a file of the source: samples of the other parts would be lost if the "
+        "command were interrupted. Choose another PREFIX, and remove the source afterwards");
+  }
   PackOptions options;
   options.threads = static_cast<int>(arguments.threads);
   options.lanes = arguments.codec == "lanes";

@@ -92,8 +92,10 @@ bool settle(std::vector<std::byte>& restore, const Coefficients& coefficients, B
             std::vector<std::byte>& scratch);
 
 // Removes EXIF, ICC profiles, comments and data after the image from restore data; keeps what
-// decoders need. The resulting file differs but has the same pixels.
-void strip_metadata(std::vector<std::byte>& restore, const Geometry& geometry);
+// decoders need. The resulting file differs but has the same pixels. An orientation from 2 to 8
+// becomes its only EXIF entry, because the file may be packed again.
+void strip_metadata(std::vector<std::byte>& restore, const Geometry& geometry,
+                    std::uint8_t orientation = 1);
 
 // Returns whether put_together() yields exactly this file. `scratch` is reused memory.
 bool restores(const Coefficients& coefficients, Bytes restore, Bytes file,

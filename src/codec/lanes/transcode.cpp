@@ -26,7 +26,7 @@ Unfit Transcoder::transcode(std::vector<std::byte>& record, std::vector<std::byt
   if (!is_exact(image_)) return Unfit::range;
   if (!settle(literal_, image_, file, file_)) return Unfit::not_restorable;
   if (options.strip_metadata) {
-    strip_metadata(literal_, image_.geometry);
+    strip_metadata(literal_, image_.geometry, options.orientation);
     if (put_together(file_, image_, literal_, options.limits)) return Unfit::not_restorable;
   }
   if (!writer_.write(record, image_, tables)) return Unfit::range;

@@ -16,8 +16,9 @@
 namespace tundish::lanes {
 
 struct TranscodeOptions {
-  double max_growth = 1.10;     // size of record and restore data relative to the file
-  bool strip_metadata = false;  // drop EXIF, ICC and comments: the exact file is lost
+  double max_growth = 1.10;      // size of record and restore data relative to the file
+  bool strip_metadata = false;   // drop EXIF, ICC and comments: the exact file is lost
+  std::uint8_t orientation = 1;  // of the image, from 1 to 8: stripped files keep it
   JpegLimits limits = {};
 };
 

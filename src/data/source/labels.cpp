@@ -96,6 +96,20 @@ std::string NumberedClasses::take(std::vector<std::string>& out) {
   return {};
 }
 
+std::string renumbering_warning(const std::vector<std::string>& classes) {
+  std::optional<std::size_t> name, changed;
+  for (std::size_t c = 0; c < classes.size(); ++c) {
+    const std::optional<std::int64_t> number = parse_label(classes[c]);
+    std::optional<std::size_t>& first = number ? changed : name;
+    if (!first && number != static_cast<std::int64_t>(c)) first = c;
+  }
+  if (!name || !changed) return "";
+  return fmt::format(
+      "the label '{}' is no number, so all labels are names of classes, numbered in the order of "
+      "their names: the label '{}' becomes {}",
+      printable(classes[*name]), printable(classes[*changed]), *changed);
+}
+
 void number_names(Labels& out, const StringTable& texts) {
   std::vector<std::string_view> names;
   for (std::size_t i = 0; i < texts.size(); ++i) names.push_back(texts[i]);

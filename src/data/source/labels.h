@@ -54,6 +54,10 @@ class NumberedClasses {
   std::map<std::int64_t, std::string> names_;
 };
 
+// Returns a warning if some names of classes are whole numbers and others are not, so that a number
+// is not the number of its class; empty otherwise.
+std::string renumbering_warning(const std::vector<std::string>& classes);
+
 // Gets sorted distinct names and the index of each text among them.
 void number_names(Labels& out, const StringTable& texts);
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "rewrite/convert/completed_files.h"
 #include "rewrite/convert/output_stream.h"
 #include "rewrite/convert/target_writer.h"
 
@@ -21,15 +22,11 @@ class ShardedOutput {
                 std::function<void(OutputStream& shard)> end);
 
   // Without finish(), no shard appears, and existing files are unchanged.
-  ~ShardedOutput();
-  ShardedOutput(const ShardedOutput&) = delete;
-  ShardedOutput& operator=(const ShardedOutput&) = delete;
 
   // Returns the file of this sample; numbers must ascend.
   OutputStream& of(std::uint64_t sample);
 
-  // Completes the last shard, renames all shards, and reports files and bytes. Renames are not
-  // atomic together: after a crash between two renames, some shards of the old set remain.
+  // Completes the last shard, renames all shards, and reports files and bytes.
   void finish();
 
  private:
@@ -41,8 +38,7 @@ class ShardedOutput {
   const std::function<void(OutputStream&)> end_;
   const bool replace_;
   const std::uint64_t count_;
-  std::vector<std::string> temporary_;  // hidden names of completed shards
-  std::size_t named_ = 0;               // number of shards already renamed
+  CompletedFiles completed_;
   std::unique_ptr<OutputStream> stream_;
 };
 

@@ -48,7 +48,7 @@ class PinnedBatches:
         self._lent: dict[int, Any] = {}  # lent blocks by address
 
     def lend(self, loader: LoaderHandle) -> None:
-        """Lends the engine as many blocks as it can use. Call it before requesting a batch."""
+        """Lends the engine as many blocks as it can use. Call this method before requesting a batch."""
         if self._bytes == 0:
             return
         usable = sum(block.numel() >= self._bytes for block in self._lent.values())

@@ -57,7 +57,7 @@ def check_fields(source: Source, options: LoaderOptions) -> None:
             known = ", ".join(repr(known) for known, _ in source.fields)
             raise ValueError(f"untransformed names {name!r}, which is not a field; fields: {known}")
     if not options.as_dict:
-        return  # a batch that is a tuple has no other fields than image and label
+        return  # a batch that is a tuple has no fields other than image and label
     left = [name for name in array_fields(source) if name not in kept]
     moves = _moves_of(options)
     if left and moves:

@@ -53,6 +53,12 @@ def mode(value: Any) -> str:
     return str(value)
 
 
+def flag(value: Any, name: str) -> None:
+    """Refuses texts such as "false", which are true."""
+    if isinstance(value, str | bytes):
+        raise ValueError(f"{name} must be True or False, not {value!r}")
+
+
 def positive(value: Any, name: str) -> int:
     return whole(value, name, least=1, most=2**31 - 1)
 
@@ -84,6 +90,8 @@ def labels(values: Any, count: int) -> Any:
     if len(array) != count:
         raise ValueError(f"{len(array)} labels for {count} samples")
     if not vectors:
+        if array.max(initial=0) >= 2**63:
+            raise ValueError(f"labels must be below 2**63, not {array.max()}")
         return array.astype(np.int64)
     array = array.astype(np.float32)
     if not np.isfinite(array).all():

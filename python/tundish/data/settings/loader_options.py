@@ -138,6 +138,8 @@ class LoaderOptions:
     backend: str = _option("auto", '"auto", "torch" or "numpy": type of the batches')
 
     def __post_init__(self) -> None:
+        for name in ("drop_last", "return_index", "return_sizes", "as_dict", "pin_memory"):
+            checks.flag(getattr(self, name), name)
         if self.drop_last and self.uneven not in (None, "drop"):
             raise ValueError(
                 f"drop_last=True contradicts uneven={self.uneven!r}: pass only one of them"

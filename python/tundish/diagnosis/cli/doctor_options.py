@@ -94,14 +94,22 @@ def _check_options(options: Options) -> None:
         check_file("--html", beside, options.force)
     check_file("--timeline", options.timeline, options.force)
     check_recordings(options.timeline, options.table)
-    if options.timeline and options.timeline in output_files(options):
+    if options.timeline and any(
+        _are_same(options.timeline, name) for name in output_files(options)
+    ):
         raise UsageError(
             f"--timeline {options.timeline}: this is also the JSON file of the verdict"
         )
+    if options.html and options.output and _are_same(options.html, options.output):
+        raise UsageError(f"--html {options.html}: this is also the JSON file of --output")
     if options.html and not options.html.endswith((".html", ".htm")):
         raise UsageError(
             f"--html {options.html}: the report is an HTML page\n  fix: end the name with .html"
         )
+
+
+def _are_same(file: str, other: str) -> bool:
+    return os.path.realpath(file) == os.path.realpath(other)
 
 
 def _check_change(options: Options) -> None:

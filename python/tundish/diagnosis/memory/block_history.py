@@ -28,7 +28,7 @@ class Mark:
 class MemoryRecording:
     """The blocks and marks of recorded steps.
 
-    `bounds` has the position at which each step begins, and the position at which the last one ends.
+    `bounds` contains the position at which each step begins, and then the end of the last step.
     """
 
     device: str

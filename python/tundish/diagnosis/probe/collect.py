@@ -82,6 +82,8 @@ def _steps(watch: Watch) -> list[StepFacts]:
             gpu_seconds=step.gpu,
             cpu_s=step.cpu_s,
             counts=step.counts,
+            fed=step.fed,
+            other_data_s=step.other_data_s,
         )
         for step in watch.steps
     ]

@@ -29,6 +29,8 @@ class StepFacts:
     gpu_seconds: dict[str, float]  # empty without a GPU
     cpu_s: float
     counts: dict[str, int]  # number of times each part was entered
+    fed: int = 1  # batches of the loader that feeds the training; 0: it is unknown
+    other_data_s: float = 0.0  # waiting for other loaders; part of the seconds of "data"
 
 
 @dataclass(frozen=True)
@@ -87,6 +89,7 @@ class SampleFacts:
     rows: list[SampleRow]
     collate_s: float
     batch_size: int = 0  # samples per batch, even if a batch sampler sets it; 0: unknown
+    tensors: int = 0  # tensors in a batch
 
 
 @dataclass(frozen=True)
@@ -111,6 +114,7 @@ class LoaderFacts:
     persistent_workers: bool | None = None
     batches: int | None = None
     dataset: str | None = None  # module and class of the dataset; torch only
+    undivided: bool | None = None  # whether all workers would return the same samples; torch only
     auto_threads: bool | None = None  # whether threads="auto"; tundish only
     samples: SampleFacts | None = None
     engine: EngineFacts | None = None
@@ -194,7 +198,7 @@ class Facts:
     pid: int
     rank: int
     world: int
-    phase: str  # phase in which the watch ended
+    phase: str  # phase in which the probe stopped measuring
     torch: TorchFacts | None
     cpus: int
     optimizer_steps: int
@@ -204,7 +208,7 @@ class Facts:
     origins: list[str] = field(default_factory=list)
     loader: LoaderFacts | None = None
     loader_missing_reason: str = ""  # why the loader could not be inspected
-    failed: str = ""  # the first error of the watch
+    failed: str = ""  # the first error of the probe
     seconds: float = 0.0
     python: str = ""
     script: str = ""

@@ -1,8 +1,8 @@
-"""Hooks in torch and Tundish that report the loop's activity to a watch.
+"""Hooks in torch and Tundish that report the loop's activity to a Watch.
 
 install() replaces functions on their classes, and uninstall() restores them. Each replacement calls
 the original function with the same arguments. Only calls in the loop's thread are measured. An
-error in the watch ends the watch, never the script.
+error in the Watch ends the Watch, never the script.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Hooks:
     """Installs and removes the hooks.
 
     `finish` is called once when everything is measured, and may raise SystemExit. `failed` is called
-    with the first error of the watch.
+    with the first error of the Watch.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class Hooks:
             self._undo.pop()()
 
     def _report(self, function: Callable[..., Any], *words: Any) -> Any:
-        """Calls a function of the watch. If it fails, returns None, and the script continues unwatched."""
+        """Calls a function of the Watch. If it fails, returns None, and the script continues unwatched."""
         try:
             return function(*words)
         except Exception as error:
@@ -288,7 +288,7 @@ class Hooks:
         def make(original: Any) -> Any:
             def call(iterator: Any) -> Any:
                 if not watch.is_loop() or watch.ledger.is_in("data"):
-                    return self._after_done(iterator, original)
+                    return self._next_unwatched(iterator, original)
                 loader = self._report(self._next_begins, iterator, loader_of)
                 self._finish_if_done()
                 if self._report(watch.gives_cached_batch, iterator, loader):
@@ -298,7 +298,7 @@ class Hooks:
                     if not watch.failed:
                         return batch
                 if watch.phase == "done":
-                    return self._after_done(iterator, original)
+                    return self._next_unwatched(iterator, original)
                 self._enter("data")
                 try:
                     batch = original(iterator)
@@ -323,13 +323,16 @@ class Hooks:
         return loader
 
     @hidden
-    def _after_done(self, iterator: Any, original: Any) -> Any:
+    def _next_unwatched(self, iterator: Any, original: Any) -> Any:
         watch = self._watch
         if watch.phase == "done":
             # Skip batches that cached batches have replaced, so that epochs keep their length.
             for _ in range(self._report(watch.feeding.pop_served_count, iterator) or 0):
                 original(iterator)
-        return original(iterator)
+        batch = original(iterator)
+        if watch.thread is None:
+            self._report(watch.feeding.note_taken_early, iterator)
+        return batch
 
     def _finish_if_done(self) -> None:
         if self._watch.phase == "done" and not self._watch.failed:
@@ -337,7 +340,7 @@ class Hooks:
 
 
 def _changes_to_try(settings: Settings) -> tuple[Applied | AppliedPlan | None, AppliedPlan | None]:
-    """Returns (the change of --apply, the same change if it is a plan); None for what does not exist."""
+    """Returns (the change that --apply requests, the same change if it is a plan). Either may be None."""
     name, _, value = settings.apply.partition("=")
     if name == "plan":
         plan = AppliedPlan(value)

@@ -6,6 +6,7 @@ figures. Modes and shapes are observed in all steps, which costs a few attribute
 
 from __future__ import annotations
 
+import gc
 import sys
 import weakref
 from types import FrameType
@@ -28,8 +29,9 @@ class Observations:
         self._roots: dict[int, Any] = {}  # weak references to the modules that the loop calls
         self._without: dict[
             str, bool
-        ] = {}  # by parameter name: whether the parameter had no gradient in any step
-        self._unused: dict[str, int] = {}  # sizes of parameters whose gradient no optimizer uses
+        ] = {}  # parameter name: whether it got no gradient in any step
+        # name and elements of parameters with a gradient that no optimizer of these steps uses, by id
+        self._unused: dict[int, tuple[str, int]] = {}
         self._calls: dict[Call, int] = {}  # number of outermost calls of modules
         self._with_backward: set[Call] = set()  # calls followed by a backward pass
         self._recent: set[Call] = set()  # calls since the last batch
@@ -42,7 +44,8 @@ class Observations:
     def root_called(self, module: Any, grad_enabled: bool, frame: FrameType | None) -> None:
         """Records an outermost call of a module."""
         number = id(module)
-        if number not in self._roots:
+        known = self._roots.get(number)
+        if known is None or known() is not module:  # a new module may have the id of a deleted one
             self._roots[number] = weakref.ref(module)
         call = (number, bool(module.training), grad_enabled, *user_line(frame))
         self._calls[call] = self._calls.get(call, 0) + 1
@@ -76,17 +79,17 @@ class Observations:
         self._types |= {str(value.dtype) for value in values}
 
     def before_optimizer(self, optimizer: Any) -> None:
-        """Records which parameters have gradients. Called before the optimizer, in profiled steps."""
-        self._optimized |= {id(p) for group in optimizer.param_groups for p in group["params"]}
+        """Records which parameters have gradients. Called in profiled steps, before the optimizer."""
+        self._optimized |= _parameter_ids(optimizer)
         self._steps += 1
         for name, parameter in self._parameters():
             got = parameter.grad is not None
             if parameter.requires_grad:
                 self._without[name] = self._without.get(name, True) and not got
             if got and id(parameter) not in self._optimized:
-                self._unused[name] = parameter.numel()
+                self._unused[id(parameter)] = name, parameter.numel()
             else:
-                self._unused.pop(name, None)
+                self._unused.pop(id(parameter), None)
 
     def _parameters(self) -> list[tuple[str, Any]]:
         return [pair for root in self.live_roots() for pair in _named_parameters(root)]
@@ -104,8 +107,22 @@ class Observations:
             default=None,
         )
 
+    def _unused_gradients(self) -> list[tuple[str, int]]:
+        """Returns name and elements of parameters whose gradient no optimizer of the script uses.
+
+        An optimizer may step less often than the steps that were observed.
+        """
+        if not self._unused:
+            return []
+        kind = sys.modules["torch"].optim.Optimizer
+        # type() instead of isinstance(), which would run code of lazy proxies
+        optimizers = [one for one in gc.get_objects() if issubclass(type(one), kind)]
+        used = {number for one in optimizers for number in _parameter_ids(one)}
+        return [found for number, found in self._unused.items() if number not in used]
+
     def facts(self) -> ObservedFacts:
         torch = sys.modules["torch"]
+        unused = self._unused_gradients()
         parameters = self._parameters()
         uncalled = [
             f"{name} ({type(module).__name__})"
@@ -124,8 +141,8 @@ class Observations:
             never_called_count=len(uncalled),
             without_gradient=alone[:MOST_NAMES],
             without_gradient_count=len(alone),
-            unused_gradients=list(self._unused)[:MOST_NAMES],
-            unused_gradient_elements=sum(self._unused.values()),
+            unused_gradients=[name for name, _ in unused[:MOST_NAMES]],
+            unused_gradient_elements=sum(elements for _, elements in unused),
             modes=self._module_calls(),
             shapes=len(self._shapes),
             batch_types=sorted(self._types),
@@ -149,6 +166,11 @@ class Observations:
         own = [n for n, p in module.named_parameters(recurse=False) if p.requires_grad]
         prefix = f"{name}." if name else ""
         return bool(own) and all(self._without.get(f"{prefix}{n}", False) for n in own)
+
+
+def _parameter_ids(optimizer: Any) -> set[int]:
+    groups = getattr(optimizer, "param_groups", ())
+    return {id(parameter) for group in groups for parameter in group["params"]}
 
 
 def _named_parameters(root: Any) -> list[tuple[str, Any]]:

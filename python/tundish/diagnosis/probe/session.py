@@ -37,7 +37,7 @@ class Session:
         self.hooks.install()
 
     def end(self) -> Facts:
-        """Ends the watch and returns the facts. May be called more than once."""
+        """Ends the measurement and returns the facts. May be called more than once."""
         self.hooks.uninstall()
         self.watch.end()
         self._measure_overhead()

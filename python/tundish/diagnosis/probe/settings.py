@@ -1,4 +1,4 @@
-"""Settings of the watch: the number of steps in each phase."""
+"""Settings of the doctor's probe, such as the number of steps in each phase."""
 
 from __future__ import annotations
 

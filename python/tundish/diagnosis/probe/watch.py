@@ -50,6 +50,8 @@ class WatchedStep:
     marks: list[Mark] = field(default_factory=list)
     gpu: dict[str, float] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)  # number of times each part was entered
+    fed: int = 0  # batches of the loader that feeds the training
+    other_data_s: float = 0.0  # waiting for other loaders
 
     @property
     def wall(self) -> float:
@@ -82,12 +84,14 @@ class Watch:
         self.rank, self.world = rank_and_world()
         self.began = time.perf_counter()
         self.warm_up = settings.warm_up
-        self.failed = ""  # the error that ended the watch
+        self.failed = ""  # the error that ended the Watch
         self._phase_began = self.began
         self._in_phase = 0  # steps of this phase that count in the figures
         self._all_in_phase = 0  # all steps of this phase
         self._only_boundaries = False  # whether boundaries count, as there are no other steps
         self._nexts = self._nexts_since_step = self._optimizer_steps = 0
+        self._fed, self._other_data_s = 0, 0.0  # see WatchedStep
+        self._waited_s = 0.0  # waiting for data in this step, until the last batch
         self._boundary = True  # the first step includes everything before it
         self._optimizer: Any = None
         self._cpu_since = time.process_time()
@@ -124,6 +128,8 @@ class Watch:
         before = self.feeding.fed_by()
         if self.feeding.optimizer_stepped() and self.cached_batches.loader() is before:
             self.cached_batches.assign_to(self.feeding.fed_by, self._structure)
+        self._fed += self.feeding.batches
+        self._other_data_s += self.feeding.other_s
         if id(optimizer) != self._optimizer:
             return
         self.optimizer_steps += 1
@@ -142,7 +148,8 @@ class Watch:
             self.warm_up = max(self.warm_up, self.settings.warm_up + min(40, prefetched(loader)))
 
     def next_ended(self, iterator: Any, loader: Any, batch: Any) -> None:
-        self._count_batch(iterator, loader)
+        waited_s, self._waited_s = self._waited_s, self.ledger.seconds["data"]
+        self._count_batch(iterator, loader, self._waited_s - waited_s)
         self.feeding.iteration_of(iterator).taken += 1
         if self.phase in self.recorders:
             self._batch = batch
@@ -187,7 +194,7 @@ class Watch:
         self.ledger.leave()
         iteration.served += 1
         self._got_cached_batch = True
-        self._count_batch(iterator, loader)
+        self._count_batch(iterator, loader, None)
         return batch
 
     def _proof_batch(self, iterator: Any, loader: Any) -> Any:
@@ -195,13 +202,13 @@ class Watch:
         batch = self.proof.next_batch()
         self.ledger.leave()
         self._got_cached_batch = True
-        self._count_batch(iterator, loader)
+        self._count_batch(iterator, loader, None)
         return batch
 
-    def _count_batch(self, iterator: Any, loader: Any) -> None:
+    def _count_batch(self, iterator: Any, loader: Any, waited_s: float | None) -> None:
         self._nexts += 1
         self._nexts_since_step += 1
-        self.feeding.batch_returned(iterator, loader)
+        self.feeding.batch_returned(iterator, loader, waited_s)
 
     # --- phases --------------------------------------------------------------------------------
 
@@ -219,6 +226,8 @@ class Watch:
             self.phase, seconds, *counts, boundary or unfed, cpu - self._cpu_since, marks
         )
         step.counts = counts_by_part
+        step.fed, step.other_data_s = self._fed, self._other_data_s
+        self._fed, self._other_data_s, self._waited_s = 0, 0.0, 0.0
         self._cpu_since = cpu
         self.steps.append(step)
         self._boundary = self._got_cached_batch = False
@@ -367,7 +376,7 @@ class Watch:
             self.proof.backward_called(tensors)
 
     def give_up(self, error: Exception) -> None:
-        """Ends the watch after an error in the watch. The script continues."""
+        """Stops measuring after an error in this class. The script continues."""
         self.failed = f"{type(error).__name__}: {error}"
         with contextlib.suppress(Exception):
             self._stop_profile()
@@ -378,7 +387,7 @@ class Watch:
         self.cached_batches.clear()
 
     def end(self) -> None:
-        """Ends the watch at the end of the script or of the watched block."""
+        """Stops measuring at the end of the script or of the measured block."""
         self._stop_profile()
         self._stop_recorder()
         self.layers.stop(complete=False)

@@ -35,7 +35,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class SavedReport:
-    """The values of a report that are compared. `same` has properties that must be equal."""
+    """The values of a report that are compared. `same` contains the properties that must be equal."""
 
     step_s: float
     ceiling_s: float

@@ -89,7 +89,8 @@ def _stages(verdict: Verdict) -> list[str]:
     inside = verdict.loading
     if inside is None or inside.batch_s == 0:
         return []
-    lines = ["", f"  A batch in one loading process: {ms(inside.batch_s)}"]
+    several = f" ({inside.batches:.3g} batches per step)" if inside.batches > 1 else ""
+    lines = ["", f"  A batch in one loading process: {ms(inside.batch_s)}{several}"]
     for stage, seconds in inside.stages.items():
         if seconds >= 0.005 * inside.batch_s:
             rows = [row.name for row in inside.rows if row.stage == stage][:2]

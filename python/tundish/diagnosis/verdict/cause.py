@@ -124,13 +124,11 @@ def _tundish_cause(stats: dict[str, float], share: float) -> Cause:
 
 
 def sufficient_workers(figures: Figures, inside: Loading) -> int:
-    """Returns the smallest number of workers with which the loop hardly waits for data.
-
-    Returns 0 if this machine has too few CPUs for that.
-    """
-    wanted = figures.ceiling_s * 1.15
+    """Returns the fewest workers that make loading almost free; 0 if none on this machine do."""
+    least_s = figures.without_loader_s
+    wanted = least_s * 1.15
     for workers in range(inside.workers + 1, inside.most_workers + 1):
-        if inside.step_with(workers, figures.ceiling_s, 0.0, figures.ceiling_cpu_s) <= wanted:
+        if inside.step_with(workers, least_s, 0.0, figures.ceiling_cpu_s) <= wanted:
             return workers
     return 0
 

@@ -77,16 +77,16 @@ def _loading_changes(
             *_tundish_changes(facts, loader, figures),
             *_unprofiled_loader_changes(facts, loader),
         ]
-    ceiling, out = figures.ceiling_s, []
-    # In steps with cached batches, loading uses no CPUs. More workers do not free any CPUs, and a
-    # faster function frees only its own time.
-    rest = figures.step_s - figures.parts["data"]
+    ceiling, out = figures.without_loader_s, []
+    # Cached batches also free the CPUs used for loading. More workers do not free CPUs, and a
+    # cheaper function frees only its own time.
+    rest = figures.step_s - figures.parts["data"] + figures.other_data_s
     workers = sufficient_workers(figures, inside) or _best_workers(figures, inside)
     if workers > inside.workers:
         out.append(
             Change(
                 f"{count_text(workers, 'worker process', 'es')} instead of {inside.workers}",
-                f"DataLoader(..., num_workers={workers}, persistent_workers=True)",
+                _workers_line(loader, workers),
                 max(rest, inside.step_with(workers, ceiling, 0.0, figures.ceiling_cpu_s)),
                 apply=f"workers={workers}",
             )
@@ -101,7 +101,10 @@ def _loading_changes(
                     f"{verbs.get(row.stage, 'cheaper code')}: {row.name} takes "
                     f"{row.s * 1e3:.1f} ms per batch of one worker",
                     shown(row.file, row.line) if row.file else f"change {row.name}",
-                    max(rest - row.s, inside.step_with(inside.workers, ceiling, row.s)),
+                    max(
+                        rest - inside.batches * row.s,
+                        inside.step_with(inside.workers, ceiling, row.s),
+                    ),
                     at_best=True,
                 )
             )
@@ -121,6 +124,16 @@ def _loading_changes(
     return out
 
 
+def _workers_line(loader: LoaderFacts, workers: int) -> str:
+    line = f"DataLoader(..., num_workers={workers}, persistent_workers=True)"
+    if not loader.undivided:
+        return line
+    return (
+        f"{line}, after the IterableDataset divides its samples among the workers "
+        "(torch.utils.data.get_worker_info()): now each worker would return all of them"
+    )
+
+
 def _best_workers(figures: Figures, inside: Loading) -> int:
     """Returns the smallest number of workers that comes close to the best step time.
 
@@ -131,7 +144,8 @@ def _best_workers(figures: Figures, inside: Loading) -> int:
         most = min(4 * most, max(most, MOST_BLOCKED_WORKERS))
     cpu = figures.ceiling_cpu_s
     counts = range(1, most + 1)
-    steps = {count: inside.step_with(count, figures.ceiling_s, 0.0, cpu) for count in counts}
+    ceiling = figures.without_loader_s
+    steps = {count: inside.step_with(count, ceiling, 0.0, cpu) for count in counts}
     best = min(steps.values())
     return next(count for count, step in steps.items() if step <= 1.05 * best)
 
@@ -141,7 +155,8 @@ def _with_engine(facts: Facts, figures: Figures, batch_s: float) -> float:
 
     The engine needs all CPUs for `batch_s` per batch, and training needs CPU time too.
     """
-    return max(figures.ceiling_s, batch_s + figures.ceiling_cpu_s / facts.cpus)
+    loading_s = figures.batches * batch_s
+    return max(figures.without_loader_s, loading_s + figures.ceiling_cpu_s / facts.cpus)
 
 
 def _tundish_changes(facts: Facts, loader: LoaderFacts, figures: Figures) -> list[Change]:
@@ -162,7 +177,7 @@ def _unprofiled_loader_changes(facts: Facts, loader: LoaderFacts) -> list[Change
         return []
     workers = min(facts.cpus, MOST_UNMEASURED_WORKERS)
     what = f"{workers} worker processes instead of 0"
-    how = f"DataLoader(..., num_workers={workers}, persistent_workers=True)"
+    how = _workers_line(loader, workers)
     return [Change(what, how, None, apply=f"workers={workers}")]
 
 

@@ -41,6 +41,13 @@ class Figures:
     ceiling_cpu_s: float  # CPU time of training in a step at the ceiling, without polling for a GPU
     few: bool  # whether there are too few steps for a reliable verdict
     host_parts: dict[str, float] = field(default_factory=dict)
+    batches: float = 1.0  # of the loader that feeds the training, per step
+    other_data_s: float = 0.0  # the part of "data" that waits for other loaders
+
+    @property
+    def without_loader_s(self) -> float:
+        """The step if batches of the loader that feeds the training were free."""
+        return self.ceiling_s + self.other_data_s
 
     def share(self, *parts: str) -> float:
         return sum(self.parts[part] for part in parts) / self.step_s if self.step_s else 0.0
@@ -89,11 +96,22 @@ def figures(facts: Facts) -> Figures | None:
         cached_batches=len(cached),
         few=few or len(kept) < LEAST_STEPS,
         host_parts=host_parts,
+        batches=max(1.0, mean(step.fed for step in kept)),
+        other_data_s=_other_data_s(kept, parts, host_parts),
     )
 
 
+def _other_data_s(
+    steps: list[StepFacts], parts: dict[str, float], host_parts: dict[str, float]
+) -> float:
+    """Returns the waiting for other loaders, on the clock of `parts`."""
+    waited_s = host_parts["data"]
+    share = mean(step.other_data_s for step in steps) / waited_s if waited_s else 0.0
+    return parts["data"] * min(1.0, share)
+
+
 def _host_time_without_data(host_parts: dict[str, float]) -> float:
-    """Returns the host time without waiting for data, an upper bound of the CPU time that training needs.
+    """Returns the host time minus the wait for data: an upper bound of the CPU time that training needs.
 
     With cached batches, the host is ahead of the GPU and polls for it, which uses CPU time that a
     loader could use. In a step that waits for data, the GPU is idle, and the host does not poll.
@@ -106,7 +124,7 @@ def _seconds(step: StepFacts, clock: str) -> dict[str, float]:
 
 
 def _rest(step: StepFacts, clock: str) -> float:
-    """Returns the step time without waiting for data and without the doctor's own work."""
+    """Returns the step time, excluding the wait for data and the doctor's own work."""
     return sum(s for part, s in _seconds(step, clock).items() if part not in ("data", "own"))
 
 

@@ -9,8 +9,10 @@ from .figures import Figures
 
 # Maps the kind of a profiled row to a stage of the verdict.
 _STAGES = {"read": "storage", "decode": "decode", "transform": "transform", "other": "dataset"}
-SCALED_FROM = 0.1  # times are scaled to the observed rate if the loop waits for at least this share
-MOST_SCALED = 4.0  # larger factors have other causes, such as files that have since been cached
+SCALED_FROM = 0.1  # least share of waiting for scaling to the observed rate
+MOST_SCALED = 4.0  # larger factors have other causes, such as files that are now in memory
+# A loop that takes a batch from a worker process reads a queue and opens each tensor's shared memory.
+HANDOVER_S, TENSOR_HANDOVER_S = 0.05e-3, 0.25e-3
 STAGES = ("storage", "decode", "transform", "dataset", "collate")
 
 
@@ -34,7 +36,11 @@ class Loading:
     workers: int
     cpus: int
     rows: list[LoadingRow]  # functions, slowest first
-    overlap_s: float = 0.0  # time in which the training process loads data while the GPU works
+    overlap_s: float = 0.0  # part of a step's loading by the loop's own process while the GPU works
+    batches: float = 1.0  # per step: several with gradient accumulation
+    handover_s: float = (
+        0.0  # of a step's batches from a worker to the loop; 0 on a GPU: it overlaps
+    )
 
     @property
     def batch_s(self) -> float:
@@ -57,14 +63,16 @@ class Loading:
     ) -> float:
         """Predicts the seconds of a step with this number of workers.
 
-        Each worker loads one batch at a time. Loading and training share the CPUs.
+        `ceiling_s`: the step without the loading. Each worker loads one batch at a time. The CPUs limit the total CPU work of loading and
+        training.
         """
-        batch = max(0.0, self.batch_s - without_s)
+        loading_s = self.batches * max(0.0, self.batch_s - without_s)
         if workers == 0:
-            return ceiling_s + max(0.0, batch - self.overlap_s)
-        cpu = max(0.0, batch - self.blocked_s)
+            return ceiling_s + max(0.0, loading_s - self.overlap_s)
+        cpu = max(0.0, loading_s - self.batches * self.blocked_s)
         shared = (cpu + training_cpu_s) / self.cpus
-        return max(ceiling_s, batch / workers, cpu / min(workers, self.cpus), shared)
+        least_s = ceiling_s + self.handover_s
+        return max(least_s, loading_s / workers, cpu / min(workers, self.cpus), shared)
 
     def top_row(self, stage: str) -> LoadingRow | None:
         return next((row for row in self.rows if row.stage == stage), None)
@@ -75,27 +83,27 @@ def loading(facts: Facts, figures: Figures) -> Loading | None:
 
     If the loop waits for data, the times are scaled to the observed rate of batches.
     """
-    found = _sampled(facts)
+    found = _sampled(facts, figures.batches, figures.clock == "gpu")
     if found is None or figures.share("data") < SCALED_FROM or not found.batch_s:
         return found
-    seen, overlap = figures.step_s, 0.0
+    seen, overlap = figures.step_s - figures.other_data_s, 0.0
     if found.workers == 0:
-        waited = figures.parts["data"]  # if times are GPU times, the time that the GPU waits
+        # on the GPU's clock: the GPU's waiting time
+        waited = figures.parts["data"] - figures.other_data_s
         seen = figures.host_parts["data"] if figures.clock == "gpu" else waited
         overlap = max(0.0, seen - waited)
     factor = seen / found.step_with(found.workers, 0.0)
     factor = min(MOST_SCALED, max(1 / MOST_SCALED, factor))
-    return Loading(
-        {stage: s * factor for stage, s in found.stages.items()},
-        found.blocked_s * factor,
-        found.workers,
-        found.cpus,
-        [replace(row, s=row.s * factor) for row in found.rows],
-        overlap,
+    return replace(
+        found,
+        stages={stage: s * factor for stage, s in found.stages.items()},
+        blocked_s=found.blocked_s * factor,
+        rows=[replace(row, s=row.s * factor) for row in found.rows],
+        overlap_s=overlap,
     )
 
 
-def _sampled(facts: Facts) -> Loading | None:
+def _sampled(facts: Facts, batches: float = 1.0, on_gpu: bool = False) -> Loading | None:
     loader = facts.loader
     if loader is None or loader.samples is None:
         return None
@@ -117,4 +125,13 @@ def _sampled(facts: Facts) -> Loading | None:
     rest = max(0.0, rest)
     stages["storage" if blocked > rest / 2 else "dataset"] += rest * size
     stages["collate"] = samples.collate_s
-    return Loading(stages, samples.blocked_s * size, loader.num_workers or 0, facts.cpus, rows)
+    handover_s = batches * (HANDOVER_S + samples.tensors * TENSOR_HANDOVER_S)
+    return Loading(
+        stages,
+        samples.blocked_s * size,
+        loader.num_workers or 0,
+        facts.cpus,
+        rows,
+        batches=batches,
+        handover_s=0.0 if on_gpu else handover_s,
+    )

@@ -31,7 +31,8 @@ from .loading import Loading, loading
 from .step_tables import tables
 
 VERSION = 1
-UNEXPLAINED = 0.1  # fraction of the step that cached batches may save beyond waiting for data
+OTHER_LOADERS = 0.1  # of the step; waiting for loaders that are not judged
+UNEXPLAINED = 0.1  # of the step; time that cached batches save beyond waiting for data
 _MISSING_TEXTS = {
     "timeline": "no timeline was written",
     "functions": "the table of functions is missing",
@@ -231,6 +232,12 @@ def _notes(facts: Facts, found: Figures) -> list[str]:
             f"with cached batches the rest of the step is shorter by {percent_text(faster)} of the step: loading or "
             "other programs use CPUs that the training process needs"
         )
+    if found.other_data_s > OTHER_LOADERS * found.step_s:
+        share = percent_text(found.other_data_s / found.step_s)
+        out.append(
+            f"waiting for another loader takes {share} of the step: the stages and changes are those "
+            "of the loader that the loop waits for longest"
+        )
     if found.ceiling_from == "computed" and facts.phase == "done":
         out.append(
             "the step if data were free is computed, not measured, because no step had cached batches"
@@ -247,7 +254,7 @@ def _notes(facts: Facts, found: Figures) -> list[str]:
 def missing_notes(asked: Iterable[str], facts: Facts, ended: str) -> list[str]:
     """Returns a note for each missing section.
 
-    `asked` has the phases of the requested recorders (probe/recorders.py). `ended` says what ended too
+    `asked` lists the phases of the requested recorders (probe/recorders.py). `ended` says what ended too
     early, such as "the script".
     """
     recorded = facts.recorded

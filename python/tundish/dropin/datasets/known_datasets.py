@@ -125,7 +125,7 @@ def add_facts(out: dict[str, Any], dataset: Any) -> None:
 
 
 def _add_facts(out: dict[str, Any], dataset: Any, name: str, seen: set[int]) -> None:
-    """Adds the facts of one dataset. `seen` has the ids of datasets that were added under another name."""
+    """Adds the facts of one dataset. `seen` contains the ids of datasets that were added under another name."""
     from torch.utils.data import ConcatDataset, Subset
 
     out[name] = Identity(dataset)

@@ -17,7 +17,8 @@ class AveragedWeights:
 
     _options: Options
     state: Any  # torch.optim.Optimizer.state
-    _averages_active = False
+    # Not empty inside averaged(). A list, because Lightning's wrappers share the attributes of an optimizer.
+    _averaging: list[None]
 
     @contextlib.contextmanager
     def averaged(self) -> Iterator[None]:
@@ -34,15 +35,15 @@ class AveragedWeights:
             )
         averages = [(param, state["ema"]) for param, state in self.state.items() if "ema" in state]
         trained = [param.detach().clone() for param, _ in averages]
-        were_active = self._averages_active
+        averaging = self._averaging
+        averaging.append(None)
         try:
             with torch.no_grad():
                 for param, average in averages:
                     param.copy_(average)
-            self._averages_active = True
             yield
         finally:
-            self._averages_active = were_active
+            averaging.pop()
             with torch.no_grad():
                 for (param, _), weights in zip(averages, trained):
                     param.copy_(weights)

@@ -14,6 +14,7 @@ from ..._c.structs import OptimizerGroup
 from .averaged_weights import AveragedWeights
 from .engine_calls import DIFFERENT, MOVED, NativeOptimizer, is_on_gpu, rate_address, rate_of
 from .foreign_states import add_group_steps, read_group_states
+from .process_group import refuse_norm_of_part, rounding_seed
 from .saved_state import checked_load, removed_after
 from .step_hooks import Stepping
 from .step_options import WithOptions, check_group, read_options
@@ -68,6 +69,7 @@ class EngineOptimizer(WithOptions, AveragedWeights, Stepping):
 
     def __init__(self, params: Any, defaults: dict[str, Any], more: dict[str, Any]) -> None:
         self._options = read_options(type(self).__name__, more)
+        refuse_norm_of_part(type(self).__name__, self._options.max_norm)
         self._seed = torch.initial_seed() % (1 << 64)
         self._reset_binding()
         super().__init__(params, defaults)
@@ -167,11 +169,12 @@ class EngineOptimizer(WithOptions, AveragedWeights, Stepping):
         self._engine = self._table = None
         self._calls = 0
         self._device = self._norm = None
+        self._averaging = self.__dict__.get("_averaging", [])  # a load may be inside averaged()
         self._lock = Lock()  # the engine runs one step at a time
 
     @torch._disable_dynamo  # type: ignore[untyped-decorator]  # compiled functions call it uncompiled
     def _locked_update(self) -> None:
-        if self._averages_active:
+        if self._averaging:
             self._reject_step()
         with self._lock:
             self._update()
@@ -224,8 +227,8 @@ class EngineOptimizer(WithOptions, AveragedWeights, Stepping):
         engine.options.ema_decay = options.ema_decay
         engine.options.clear_gradients = options.clear_gradients
         engine.options.stochastic_rounding = options.stochastic_rounding
-        self._calls += 1  # gives each step new random numbers, even if steps are not counted
-        engine.options.seed = (self._seed + self._calls) % (1 << 64)
+        self._calls += 1  # gives each step its own random numbers, even if no steps are counted
+        engine.options.seed = rounding_seed(self._seed, self._calls)
         scale, found_inf = (
             None if value is None else value.to(self._device, torch.float32)
             for value in (getattr(self, "grad_scale", None), getattr(self, "found_inf", None))

@@ -15,6 +15,16 @@ from .tensor_checks import name_of
 
 _SHARED = {"step", "master", "ema"}
 
+# Names of states that optimizers of torch, timm and Apex keep. Others may come from a wrapper such as timm's Lookahead.
+_OF_OPTIMIZERS = {
+    *("momentum_buffer", "exp_avg", "exp_avg_sq", "max_exp_avg_sq", "exp_inf", "mu_product"),
+    *("square_avg", "grad_avg", "acc_delta", "sum", "eta", "mu", "ax", "prev", "step_size", "RMS"),
+    *("row_var", "col_var", "variance", "exp_avg_sq_row", "exp_avg_sq_col", "exp_hessian_diag_sq"),
+    *("grad_sum_sq", "s", "x0", "z", "last_grad", "exp_avg_lr_1", "exp_avg_lr_2", "Q", "GG"),
+}
+
+_IN_FP32 = (_OF_OPTIMIZERS | _SHARED) - {"step"}
+
 # Names in every group of an optimizer saved by torch, timm, Apex or Tundish.
 _ALWAYS = {
     "sgd": ("momentum", "dampening"),
@@ -95,7 +105,8 @@ def check_state(optimizer: Any, saved: dict[str, Any]) -> None:
         expected = optimizer._saved_names({**optimizer.defaults, **group})
         for place, key in enumerate(group["params"]):
             state = saved["state"].get(key) or {}
-            found = {name for name, value in state.items() if value is not None} - _SHARED
+            given = {name for name, value in state.items() if value is not None}
+            found = (given - _SHARED) & (_OF_OPTIMIZERS | expected)
             # An unused momentum buffer is kept, as in torch.
             if not found or found == expected or (not expected and found == {"momentum_buffer"}):
                 continue
@@ -120,7 +131,9 @@ def _check_group(optimizer: Any, group: dict[str, Any], number: int) -> None:
     missing = [name for name in _ALWAYS[kind] if name not in group]
     if kind in ("adam", "adamw") and not {"amsgrad", "bias_correction"} & group.keys():
         missing.append("amsgrad")  # RAdam, for example
-    foreign = [name for name in _IDENTIFYING if name in group and name not in optimizer.defaults]
+    groups = optimizer.param_groups  # with options that the user or a wrapper such as SAM put there
+    own = optimizer.defaults.keys() | (groups[number].keys() if number < len(groups) else set())
+    foreign = [name for name in _IDENTIFYING if name in group and name not in own]
     reason = ""
     if timms := _timms_variant(kind, group):
         reason = timms
@@ -156,6 +169,6 @@ def restore_fp32(optimizer: Any, saved: dict[str, Any]) -> None:
         if parameter.dtype == torch.float32:
             continue
         for name, value in saved["state"].get(key, {}).items():
-            if isinstance(value, torch.Tensor) and name != "step":
+            if isinstance(value, torch.Tensor) and name in _IN_FP32:
                 fp32 = value.to(device=parameter.device, dtype=torch.float32)
                 optimizer.state[parameter][name] = fp32

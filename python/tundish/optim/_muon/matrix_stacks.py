@@ -38,9 +38,16 @@ class StackPlan:
 def facts_of(parameters: list[Any], state: dict[Any, Any]) -> list[Any]:
     """Returns everything that a plan depends on."""
     return [
-        (id(p), p.shape, p.dtype, p.device, p.grad.layout, id(state[p].get("momentum_buffer")))
+        (id(p), p.shape, p.dtype, p.device, p.grad.layout, *_place(state[p].get("momentum_buffer")))
         for p in parameters
     ]
+
+
+def _place(buffer: Any) -> tuple[int, ...]:
+    """Returns object and storage: users write `buffer.data = ...`, as to move states to a device."""
+    if not isinstance(buffer, torch.Tensor) or buffer.layout != torch.strided:
+        return (id(buffer),)
+    return id(buffer), buffer.untyped_storage()._cdata
 
 
 def make_plan(parameters: list[Any], state: dict[Any, Any]) -> StackPlan:

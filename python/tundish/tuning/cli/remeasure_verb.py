@@ -26,13 +26,14 @@ _HELP = VerbHelp(
 tundish tune remeasure plan.json train.py:build
 tundish tune remeasure plan.json train.py:build --slower-than 5 || echo slower""",
     text="""\
-Measures the tricks of a saved plan once more. For CI: the exit code says whether the
-step became slower than it was when the plan was saved. On another GPU it compares the
-gains over the baseline instead, because both were measured on one machine.""",
+Measures the tricks of a saved plan once more and checks their numerics. For CI: the exit
+code says whether the step became slower than it was when the plan was saved, or whether
+its numbers are wrong now. On another GPU it compares the gains over the baseline instead,
+because both were measured on one machine.""",
     json="{ok, text, slower_percent, limit_percent, saved_step_ms, step_ms, gains, report}",
     exit_codes="""\
-0 done, not slower; 1 slower, or failed; 2 wrong use, a file that is not a plan,
-or a job that does not train; 130 interrupted""",
+0 done, not slower; 1 slower, wrong numbers, or failed; 2 wrong use, a file that is not a
+plan, or a job that does not train; 130 interrupted""",
 )
 
 
@@ -78,7 +79,7 @@ def _remeasure(options: Options) -> int:
         print_json(found.as_json(now))
         return OK if found.ok else FAILED
     if not options.quiet:
-        write_stdout(f"  {'ok' if found.ok else 'slower':<9} {found.text}\n")
+        write_stdout(f"  {'ok' if found.ok else found.word:<9} {found.text}\n")
     if found.ok:
         return OK
     return print_error(f"{options.plan}: {found.text}", FAILED, no_color=options.no_color)

@@ -19,7 +19,14 @@ from ..job import Job, JobSource
 from ..preserved_state import write_values
 from ..step import Step
 from .memory_limit import limit_bytes
-from .recomputed_block import changing_buffers
+from .recomputed_block import (
+    Versions,
+    changing_buffers,
+    copied,
+    holds_same,
+    is_overwritten,
+    versions_of,
+)
 
 Clock = Callable[[], float]
 TIMED_PASSES = 3
@@ -227,7 +234,8 @@ class _ForwardRecorder:
         self._saved: dict[int, int] = {}
         self._saved_in: dict[int, list[tuple[str, ...]]] = {}  # modules running when it was saved
         self._running: list[str] = []
-        self._begun: list[tuple[float, list[Any], list[Any]]] = []
+        self._begun: list[tuple[float, tuple[Any, Any], list[Any]]] = []
+        self._passed: list[tuple[str, Versions]] = []
         self._alive: list[Any] = []
 
     def enter(self, name: str, module: torch.nn.Module, given: Any) -> None:
@@ -236,17 +244,21 @@ class _ForwardRecorder:
         self.inputs.setdefault(name, {}).update(self._storages(tensors))
         self.before.setdefault(name, self.total())
         self._running.append(name)
-        versions = [(t, t._version) for t in tensors if not t.is_inference()]
-        self._begun.append((self._now(), versions, changing_buffers(module)))
+        self._passed.append((name, versions_of(tensors)))
+        self._begun.append((self._now(), (given, copied(given)), changing_buffers(module)))
 
     def leave(self) -> None:
         end, name = self._now(), self._running.pop()
-        begin, versions, buffers = self._begun.pop()
+        begin, (given, before), buffers = self._begun.pop()
         self.seconds[name] = self.seconds.get(name, 0.0) + end - begin
-        if any(tensor._version != version for tensor, version in versions) or any(
+        if not holds_same(before, given) or any(
             buffer._version != version for _, buffer, version in buffers
         ):
             self.refused.add(name)  # a second pass would differ: see recomputed_block.py
+
+    def finish(self) -> None:
+        """Refuses modules whose inputs were overwritten, by themselves or before the forward pass ended."""
+        self.refused |= {name for name, versions in self._passed if is_overwritten(versions)}
 
     def save(self, tensor: torch.Tensor) -> torch.Tensor:
         for key, size in self._storages([tensor]).items():
@@ -294,6 +306,7 @@ def _record_forward(step: Step, batch: Any, clock: Clock) -> _ForwardRecorder:
     try:
         with torch.autograd.graph.saved_tensors_hooks(recorder.save, lambda tensor: tensor):
             recorder._alive.append(step.loss_of(batch))
+        recorder.finish()
     finally:
         for hook in hooks:
             hook.remove()

@@ -19,6 +19,8 @@ from ..._c.errors import ArgumentError
 from ..._process.random_state import PythonRandomState
 from ..batch_structure import tensors_of
 
+# Tensors with their versions, which every write in place increases.
+Versions = list[tuple[torch.Tensor, int]]
 _STATISTICS = ("running_mean", "running_var", "num_batches_tracked")
 
 
@@ -33,11 +35,14 @@ class RecomputedForward:
     def __call__(self, *inputs: Any, **keywords: Any) -> Any:
         if not torch.is_grad_enabled():
             return self.forward(*inputs, **keywords)
+        inputs, keywords = copied(inputs), copied(keywords)  # others may change their lists later
         run = functools.partial(self.forward, **keywords)
         if torch.compiler.is_compiling():
             # The compiler recomputes values only; the forward pass alone writes statistics.
             return checkpoint(run, *inputs, use_reentrant=False)
-        versions = [(t, t._version) for t in tensors_of((inputs, keywords)) if not t.is_inference()]
+        given = (inputs, keywords)
+        before = copied(given)
+        versions = versions_of(given)
         is_checked = self.module.training in self._checked
         buffers = [] if is_checked else changing_buffers(self.module)
         capturing = torch.cuda.is_initialized() and torch.cuda.is_current_stream_capturing()
@@ -46,15 +51,22 @@ class RecomputedForward:
                 f"{self.name} draws random numbers, which a CUDA graph cannot repeat under checkpointing"
             )
         state = None if capturing or self._draws else self._generator()
+        # torch checks the tensors that are arguments themselves.
+        held = [(t, version) for t, version in versions if not any(t is one for one in inputs)]
         out = checkpoint(
             run,
             *inputs,
             use_reentrant=False,
-            preserve_rng_state=not capturing,  # reading the generator's state would break a capture
-            context_fn=self._contexts,
+            preserve_rng_state=not capturing,  # a capture may not read the generator
+            context_fn=functools.partial(self._contexts, held),
         )
         if state is not None:
             self._draws = not torch.equal(state, self._generator())
+        if not holds_same(before, given):
+            raise ArgumentError(
+                f"{self.name} changes a list or dict that it is given, twice under checkpointing\n"
+                "  fix: leave this block out"
+            )
         self._refuse_changes(versions, buffers)
         return out
 
@@ -64,12 +76,23 @@ class RecomputedForward:
             return torch.cuda.get_rng_state(parameter.device) if parameter.is_cuda else None
         return torch.cuda.get_rng_state() if torch.cuda.is_initialized() else None
 
-    def _contexts(self) -> tuple[Any, Any]:
-        """Returns the context managers for the first pass and for the repeated pass."""
-        return contextlib.nullcontext(), _repeating(self.module, PythonRandomState())
+    def _contexts(self, held: Versions) -> tuple[Any, Any]:
+        """Returns the contexts of the forward pass and of the repeated pass."""
+        return contextlib.nullcontext(), self._repeating(held, PythonRandomState())
 
-    def _refuse_changes(self, versions: list[Any], buffers: list[Any]) -> None:
-        if any(tensor._version != version for tensor, version in versions):
+    @contextlib.contextmanager
+    def _repeating(self, held: Versions, generators: PythonRandomState) -> Iterator[None]:
+        if is_overwritten(held):
+            raise ArgumentError(
+                f"{self.name} was given a tensor that is overwritten before the backward pass, in which "
+                "checkpointing needs it a second time\n"
+                "  fix: leave this block out, or make the operation that overwrites it not in-place"
+            )
+        with _repeating(self.module, generators):
+            yield
+
+    def _refuse_changes(self, versions: Versions, buffers: list[Any]) -> None:
+        if is_overwritten(versions):
             raise ArgumentError(
                 f"{self.name} overwrites its input, which checkpointing needs a second time\n"
                 "  fix: leave this block out, or make its first operation not in-place"
@@ -81,6 +104,32 @@ class RecomputedForward:
                     "  fix: leave this block out"
                 )
         self._checked.add(self.module.training)
+
+
+def versions_of(given: Any) -> Versions:
+    return [(t, t._version) for t in tensors_of(given) if not t.is_inference()]
+
+
+def is_overwritten(versions: Versions) -> bool:
+    return any(tensor._version != version for tensor, version in versions)
+
+
+def copied(given: Any) -> Any:
+    """Returns a copy of lists, tuples and dicts, at every depth, with the same values."""
+    if type(given) in (list, tuple):
+        return type(given)(map(copied, given))
+    if type(given) is dict:
+        return {key: copied(value) for key, value in given.items()}
+    return given
+
+
+def holds_same(one: Any, other: Any) -> bool:
+    """Returns whether the lists, tuples and dicts of two copies hold the same objects."""
+    if type(one) in (list, tuple):
+        return len(one) == len(other) and all(map(holds_same, one, other))
+    if type(one) is dict:
+        return list(one) == list(other) and all(map(holds_same, one.values(), other.values()))
+    return one is other
 
 
 def norms_of(module: torch.nn.Module) -> list[torch.nn.Module]:

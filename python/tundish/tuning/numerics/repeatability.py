@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
 import torch
@@ -13,6 +14,9 @@ from ..job import Job, set_seeds, step_and_batch
 from ..preserved_state import unchanged
 from ..step import Step
 
+# What and name, as in Difference, and the tensor.
+Seen = tuple[str, str, torch.Tensor]
+
 
 @dataclass(frozen=True)
 class Difference:
@@ -21,7 +25,7 @@ class Difference:
     what: str  # "output", "loss" or "gradient"
     name: str  # name of the module or parameter; empty for the loss
     run: int  # number of the run that differs from run 0
-    largest: float  # largest absolute difference; NaN if the shapes differ or a value is NaN
+    largest: float  # largest absolute difference; NaN if shapes differ, or one side has a NaN or no tensor
 
     def __str__(self) -> str:
         name = f" of {self.name}" if self.name else ""
@@ -43,17 +47,24 @@ def find_difference(
     runs   number of runs
     """
     step, batch = step_and_batch(job, batch)
-    first: list[tuple[str, str, torch.Tensor]] = []
+    first: list[Seen] = []
     for run in range(runs):
         with unchanged(step.model):
             set_seeds(seed)
-            for number, (what, name, tensor) in enumerate(_tensors_of_run(step, batch)):
-                if run == 0:
-                    first.append((what, name, tensor))
-                elif number >= len(first) or first[number][:2] != (what, name):
-                    return Difference(what, name, run, float("nan"))
-                elif not same_bits(first[number][2], tensor):
-                    return Difference(what, name, run, _largest(first[number][2], tensor))
+            found = list(_tensors_of_run(step, batch))
+        first = first or found
+        if (difference := _first_difference(first, found, run)) is not None:
+            return difference
+    return None
+
+
+def _first_difference(first: list[Seen], other: list[Seen], run: int) -> Difference | None:
+    for one, seen in zip_longest(first, other):
+        what, name, tensor = seen or one
+        if one is None or seen is None or one[:2] != seen[:2]:
+            return Difference(what, name, run, float("nan"))
+        if not same_bits(one[2], tensor):
+            return Difference(what, name, run, _largest(one[2], tensor))
     return None
 
 
@@ -75,9 +86,9 @@ def _largest(a: torch.Tensor, b: torch.Tensor) -> float:
     return float((a.to(wide) - b.to(wide)).abs().max())
 
 
-def _tensors_of_run(step: Step, batch: Any) -> Iterator[tuple[str, str, torch.Tensor]]:
-    """Yields (what, name, tensor). The tensors are copies on the CPU, which saves GPU memory."""
-    outputs: list[tuple[str, str, torch.Tensor]] = []
+def _tensors_of_run(step: Step, batch: Any) -> Iterator[Seen]:
+    """Yields copies on the CPU, so that the GPU holds no more memory than a step needs."""
+    outputs: list[Seen] = []
     handles = [
         module.register_forward_hook(_recorder(outputs, name))
         for name, module in step.model.named_modules()
@@ -95,7 +106,7 @@ def _tensors_of_run(step: Step, batch: Any) -> Iterator[tuple[str, str, torch.Te
             yield "gradient", name, _copy(parameter.grad)
 
 
-def _recorder(outputs: list[tuple[str, str, torch.Tensor]], name: str) -> Callable[..., None]:
+def _recorder(outputs: list[Seen], name: str) -> Callable[..., None]:
     def record(_: Any, __: Any, output: Any) -> None:
         outputs.extend(("output", name, _copy(tensor)) for tensor in tensors_of(output))
 

@@ -11,8 +11,9 @@ FASTER = "faster"  # faster than the baseline, but not the fastest variant
 NO_GAIN = "no gain"
 SLOWER = "slower"
 REJECTED = "rejected"  # rejected by the numerics gate; `numerics` names the tensor
-IMPOSSIBLE = "not possible"  # `numerics` has the reason
+IMPOSSIBLE = "not possible"  # `numerics` contains the reason
 COMPARED = "compared"  # only for comparison: baseline, twin, human recipe, torch's defaults
+NOT_CHECKED = "the numbers of the plan were not checked"  # begins a note
 
 
 @dataclass

@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from ..report.results import COMPARED, KEPT, Row
+from ..report.results import COMPARED, KEPT, NOT_CHECKED, REJECTED, Row
 from ..trials.paired_times import TimedTurn, compare, middle_ms
 from ..trials.pool import TURN_S
 from ..trials.trial import TrialFailed
@@ -59,6 +59,7 @@ def confirm(search: Search) -> None:
     noise = compare(base, twin, twin)
     search.twin_noise = {"spread": abs(noise.gain - 1), "threshold": noise.threshold - 1}
     won = choose_final_plan(search, variants, trials, turns)
+    drop_broken_plan(search, variants, trials, turns)
     for name, other in turns.items():
         if name not in (TWIN, WINNER):
             search.gains[name] = compare(other, won, pair_noise(other, base, twin))
@@ -182,6 +183,23 @@ def choose_final_plan(
     return theirs
 
 
+def drop_broken_plan(
+    search: Search,
+    variants: dict[str, Variant],
+    trials: dict[str, str],
+    turns: dict[str, list[TimedTurn]],
+) -> None:
+    """Empties the plan if the numbers of its fresh run are wrong. The human recipe was checked before."""
+    if WINNER not in turns or search.winner != variants[WINNER]:
+        return
+    gate = search.gates.judge(search.pool, search.winner, trials[WINNER])
+    if gate.late:
+        search.notes.append(f"{NOT_CHECKED}: {gate.text}")
+    elif gate.broken:
+        search.notes.append(f"wrong numbers in a fresh run: {gate.text}; the plan is empty")
+        search.winner = ()
+
+
 def confirmed_row(
     search: Search, name: str, trial: str, variant: Variant, turns: dict[str, list[TimedTurn]]
 ) -> Row:
@@ -193,5 +211,8 @@ def confirmed_row(
     shown = label(variant) if name == WINNER else name
     row = variant_row(shown, "confirm", variant, search.pool.outcome(trial))
     fill_row(row, turns[name], turns[BASELINE], gain, search.pool.memory(trial), gate)
-    row.verdict = KEPT if checked and variant == search.winner else COMPARED
+    is_wrong = name == WINNER and gate.broken and not gate.late
+    row.verdict = (
+        REJECTED if is_wrong else KEPT if checked and variant == search.winner else COMPARED
+    )
     return row

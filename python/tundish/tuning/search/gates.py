@@ -25,6 +25,7 @@ class GateVerdict:
     broken: bool
     text: str
     grade: str
+    late: bool = False  # broken only because there was no time for the check
 
 
 @dataclass
@@ -125,7 +126,8 @@ class Gates:
                 self.deterministic &= getattr(result, "deterministic", True)
             except TrialFailed as error:
                 text = f"{trick.title} could not be checked: {error}"
-                self.found[key] = GateVerdict(True, text, trick.grade.value)
+                late = error.kind == "late"
+                self.found[key] = GateVerdict(True, text, trick.grade.value, late)
         return self.found[key]
 
     def _of_losses(self, pool: TrialPool, variant: tuple[Trick, ...], name: str) -> GateVerdict:

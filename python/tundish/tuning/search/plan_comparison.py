@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..report.report_queries import baseline_row, ms_text, plan_row, row_of, times_text
-from ..report.results import TuneReport
+from ..report.results import NOT_CHECKED, REJECTED, TuneReport
 
 
 @dataclass(frozen=True)
@@ -17,6 +17,7 @@ class PlanComparison:
     limit_percent: float
     saved_ms: float | None = None
     now_ms: float | None = None
+    word: str = "slower"  # what is wrong unless ok
 
     def as_json(self, now: TuneReport) -> dict[str, Any]:
         return {
@@ -36,8 +37,8 @@ def compare_with_plan(
 ) -> PlanComparison:
     """Compares the measurements in the saved plan with new ones.
 
-    On the same device, compares step times, which detects a model that has become slower. On another
-    device, compares the gains over the baseline, because step times of two machines are not comparable.
+    On the same device it compares step times, which detects a model that became slower. On another device
+    it compares gains over the baseline, because both were measured on one machine. Wrong numbers are never ok.
     """
     then = row_of(saved, tricks) or plan_row(saved) or baseline_row(saved)
     here = row_of(now, tricks)
@@ -61,4 +62,8 @@ def compare_with_plan(
     spread = 100 * now.twin.get("spread", 0.0)
     if not ok and spread > limit_percent:
         text += f"; identical steps varied by {spread:.1f} % here, more than the limit"
+    text += "".join(f"; {note}" for note in now.notes if note.startswith(NOT_CHECKED))
+    if here.verdict == REJECTED:
+        text = f"the numbers are wrong, {here.numerics}; {text}"
+        return PlanComparison(False, text, slower, limit_percent, before, after, REJECTED)
     return PlanComparison(ok, text, slower, limit_percent, before, after)

@@ -51,7 +51,7 @@ class Trial:
         """Builds the job, applies the tricks and runs the first steps.
 
         nudge  if above 0, changes the inputs by half a unit in the last place, and the random numbers of
-               the training. The results then show the noise between equal runs
+               the training. The results then show the noise between identical runs
         """
         begin = time.perf_counter()
         self.job = job = source.make(seed)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from ..fingerprint import unwrapped
 from ..memory.recomputed_block import RecomputedForward
 from .trick import Grade, Trick
 
@@ -35,7 +36,7 @@ class Checkpointing(Trick):
     def obstacle(self, step: Step) -> str:
         if not self.blocks:
             return "no block of the model was chosen"
-        modules = dict(step.model.named_modules())
+        modules = _submodules(step)
         for name in self.blocks:
             if name not in modules or not name:
                 return f"the model has no submodule {name!r}"
@@ -49,10 +50,11 @@ class Checkpointing(Trick):
         return ""
 
     def apply(self, step: Step) -> None:
-        """Replaces forward() of the blocks. The model's names, parameters and hooks do not change."""
+        """Replaces forward() of the blocks. Names, parameters and hooks of the model stay the same."""
+        modules = _submodules(step)
         for name in self.blocks:
-            module = step.model.get_submodule(name)
-            before = module.__dict__.get("forward")  # usually None: the class defines forward()
+            module = modules[name]
+            before = module.__dict__.get("forward")  # usually defined on the class, not the object
             step.kept[f"checkpointing {name}"] = (module, before)
             module.forward = RecomputedForward(name, module)
         step.reset()
@@ -73,3 +75,9 @@ class Checkpointing(Trick):
             "x = checkpoint(self.block, x, use_reentrant=False)  # instead of x = self.block(x)",
             "# BatchNorm inside such a block updates its running statistics twice; plan.apply() does not",
         ]
+
+
+def _submodules(step: Step) -> dict[str, torch.nn.Module]:
+    """Returns the submodules by name, also by their names without DistributedDataParallel or torch.compile()."""
+    inner = dict(unwrapped(step.model).named_modules())
+    return {**inner, **dict(step.model.named_modules())}

@@ -73,16 +73,16 @@ class LentState:
     def _follow_replacement(self) -> None:
         """Shares the new groups or states if the user has assigned new ones to the optimizer."""
         state = self._optimizer.state
+        replaced = False
         for borrower in self._borrowers:
-            before = borrower.state
-            groups_are_same = borrower.param_groups is self._optimizer.param_groups
-            if before is state and groups_are_same:
-                continue
-            if before is not state:  # it has our format only if it reuses entries
-                known = set(map(id, before.values()))
-                reused = all(id(entries) in known for entries in state.values())
-                self._is_ours = self._is_ours and reused and bool(state)
-            self._share(borrower)
+            if (
+                borrower.state is not state
+                or borrower.param_groups is not self._optimizer.param_groups
+            ):
+                replaced = replaced or borrower.state is not state
+                self._share(borrower)
+        if replaced and self._is_ours:  # the entries may be new, or copies in either format
+            self._twin.to_ours(self._optimizer.param_groups, state)
 
     def _loaded(self) -> None:
         """Converts groups and states after load_state_dict(), which restores the original format."""
@@ -98,9 +98,9 @@ class LentState:
 
     def _users_checkpoint(self, saved: dict[str, Any]) -> dict[str, Any]:
         """Returns a checkpoint in the format of the user's optimizer."""
+        self._follow_replacement()  # may change the entries
         states = {key: dict(state) for key, state in saved["state"].items()}
         groups = [dict(group) for group in saved["param_groups"]]
-        self._follow_replacement()
         if self._is_ours:
             self._twin.to_theirs(groups, states)
             restore_state_types(self._by_parameter(groups, states))

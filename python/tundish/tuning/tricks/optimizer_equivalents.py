@@ -31,7 +31,7 @@ class OptimizerTwin:
     assumed: dict[str, Any] = field(default_factory=dict)  # options that only tundish.optim has
     refused: tuple[str, ...] = ()  # options that tundish.optim does not have
     arguments: tuple[str, ...] = ()  # constructor arguments found only in `defaults`
-    to_ours: Convert = _nothing
+    to_ours: Convert = _nothing  # leaves entries that are converted already
     to_theirs: Convert = _nothing
     obstacle: Callable[[Any], str] = lambda optimizer: ""
 
@@ -110,10 +110,11 @@ def _counts_to_groups(groups: Groups, states: States) -> None:
 def _norms(groups: Groups, states: States) -> None:
     """Converts the squared norms that timm's NovoGrad stores to norms."""
     for state in states.values():
-        if "exp_avg_sq" in state:
+        if "exp_avg_sq" in state and not isinstance(state.get("step"), torch.Tensor):
             square = state["exp_avg_sq"]
             state["exp_avg_sq"] = norm = square.sqrt()
-            norm._square = square  # restores the exact bits if no step changes the norm
+            norm._square = square  # the bits that no step has changed
+            state["step"] = _count(float(state.get("step", 0)))
 
 
 def _squared_norms(groups: Groups, states: States) -> None:

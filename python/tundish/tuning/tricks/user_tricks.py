@@ -21,7 +21,7 @@ import inspect
 import os
 
 from ..._c.errors import ArgumentError
-from ..job import import_file
+from ..user_file import import_file
 from .trick import Trick
 
 _LOADED: dict[str, type[Trick]] = {}

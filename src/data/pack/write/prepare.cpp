@@ -95,8 +95,9 @@ void measure_image(Prepared& out, Bytes image, const Source& source, const Limit
 void recode(Prepared& out, std::vector<std::byte>& image, Recoder& recoder) {
   if (!recoder.tables) return;
   std::vector<std::byte> record;
-  out.unfit =
-      recoder.transcoder.transcode(record, out.restore, image, *recoder.tables, recoder.options);
+  lanes::TranscodeOptions options = recoder.options;
+  options.orientation = out.info.orientation;
+  out.unfit = recoder.transcoder.transcode(record, out.restore, image, *recoder.tables, options);
   if (out.unfit != lanes::Unfit::none) {
     out.restore.clear();
     return;

@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "data/pack/metadata.h"
+#include "data/pack/own_files.h"
 #include "data/pack/write/pack_run.h"
 #include "data/pack/write/shard_names.h"
 
@@ -27,8 +28,21 @@ void check_arguments(const Source& source, const PackOptions& options) {
   }
 }
 
+// The files of a dataset appear one by one: an interruption would leave a source of old and new
+// ones.
+void check_own_files(const std::string& target, const Source& source, const PackOptions& options) {
+  std::string own;
+  if (options.shard_bytes > 0) own = find_own_shard(source, target);
+  if (options.shard.count > 1) own = find_own_file(source, {target});
+  if (own.empty()) return;
+  throw Error(ErrorCode::argument, {.file = own},
+              "it is a file of the source, and would be replaced before all of the source is "
+              "packed. Choose another name, and remove the source afterwards");
+}
+
 PackReport run(const std::string& target, const Source& source, const PackOptions& options) {
   check_arguments(source, options);
+  check_own_files(target, source, options);
   try {
     return PackRun(target, source, options).run();
   } catch (const std::bad_alloc&) {

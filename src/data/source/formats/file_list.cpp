@@ -181,6 +181,9 @@ class FileList : public Source, public FileTimes {
 
   // Lists without labels are valid, but a misnamed label column would silently be lost.
   void warn_about_labels() {
+    if (!list_.label_warning.empty()) {
+      warnings_.push_back(printable(path_) + ": " + list_.label_warning);
+    }
     if (list_.schema.find(FieldType::label) >= 0 || vector_field_ >= 0) return;
     const std::vector<Field>& fields = list_.schema.fields;
     const auto named = std::find_if(fields.begin(), fields.end(), [](const Field& field) {

@@ -37,6 +37,7 @@ struct List {
   StringTable paths;
   std::vector<std::uint64_t> offsets, sizes;  // parts of files; empty: images are whole files
   std::vector<std::int64_t> labels;           // empty without a label column
+  std::string label_warning;                  // empty: all labels are as expected
   std::vector<float> label_vectors;  // per row one number per class; empty if there are none
   std::vector<StringTable> columns;  // the last columns.size() fields of the schema
 };

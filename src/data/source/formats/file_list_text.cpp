@@ -291,6 +291,7 @@ std::optional<Fault> take_labels(List& out, const Head& head, const StringTable&
   out.schema.fields.push_back({"label", FieldType::label});
   out.schema.classes = std::move(made.classes);
   out.labels = std::move(made.values);
+  out.label_warning = renumbering_warning(out.schema.classes);
   return std::nullopt;
 }
 

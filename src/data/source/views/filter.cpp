@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "codec/decode/decode.h"
+#include "data/source/labels.h"
 #include "data/source/number.h"
 #include "data/source/views/glob.h"
 
@@ -55,6 +56,18 @@ bool fits_number(Comparison comparison, double number, double value) {
 
 [[noreturn]] void refuse(const Source& source, std::string reason) {
   throw Error(ErrorCode::argument, {.file = source.path()}, std::move(reason));
+}
+
+// Refuses a number that could mean a class called "10", or class 10 in the order of the names.
+void refuse_numbers_as_names(const Source& source) {
+  const std::vector<std::string>& classes = source.schema().classes;
+  for (std::size_t c = 0; c < classes.size(); ++c) {
+    const std::optional<std::int64_t> number = parse_label(classes[c]);
+    if (!number || *number == static_cast<std::int64_t>(c)) continue;
+    refuse(source, fmt::format("filter: class {} is called '{}', so a number is unclear; choose by "
+                               "names, as in label={} or label~[0-4]",
+                               c, printable(classes[c]), printable(classes[c])));
+  }
 }
 
 std::string some_of(const std::vector<std::string>& names) {
@@ -169,6 +182,7 @@ void Filter::compile_label(Test& test, const FilterClause& clause, const Source&
     }
   }
   test.number = number_of(clause, source);
+  if (is_order(clause.comparison) || test.number >= 0) refuse_numbers_as_names(source);
 }
 
 bool Filter::needs(const Source& source, std::uint64_t i) const {

@@ -7,6 +7,7 @@
 #include "codec/decode/decode.h"
 #include "data/source/formats/npy_arrays.h"
 #include "data/source/names.h"
+#include "rewrite/convert/completed_files.h"
 #include "rewrite/convert/field_file_names.h"
 #include "rewrite/convert/formats/writers.h"
 #include "rewrite/convert/npy_elements.h"
@@ -37,6 +38,7 @@ class RowSink : public StripSink {
 // One file. The head is rewritten at the end, when the number of samples is known.
 struct Column {
   std::size_t field = 0;
+  std::string path = {};
   std::unique_ptr<OutputStream> out = {};
   std::optional<ArrayType> type = {};  // type of one sample; empty before the first sample
   std::size_t head = 0;                // bytes
@@ -55,7 +57,8 @@ class NpyWriter : public TargetWriter {
         schema_(source_.schema()),
         report_(conversion.report),
         target_(conversion.target),
-        folder_(conversion.target) {
+        folder_(conversion.target),
+        completed_(conversion.replace) {
     const std::vector<std::string> names = field_file_names(schema_);
     for (std::size_t f = 0; f < schema_.fields.size(); ++f) {
       const Field& field = schema_.fields[f];
@@ -64,10 +67,10 @@ class NpyWriter : public TargetWriter {
             fmt::format("field '{}': .npy files hold numbers only", printable(field.name)));
         continue;
       }
-      columns_.push_back({.field = f,
-                          .out = std::make_unique<OutputStream>(
-                              join_path(target_, names[f] + ".npy"), conversion.replace)});
-      fix_type(columns_.back(), field);
+      Column column{.field = f, .path = join_path(target_, names[f] + ".npy")};
+      column.out = std::make_unique<OutputStream>(column.path, conversion.replace);
+      fix_type(column, field);
+      columns_.push_back(std::move(column));
     }
     if (schema_.find(FieldType::image) >= 0) refuse_other_labels(names);
     if (columns_.empty()) {
@@ -100,9 +103,10 @@ class NpyWriter : public TargetWriter {
     }
     for (Column& column : columns_) {
       report_.bytes += column.out->offset();
-      column.out->commit();
+      completed_.add(column.path, *column.out);
       ++report_.files;
     }
+    completed_.publish();
     folder_.keep();
   }
 
@@ -186,6 +190,7 @@ class NpyWriter : public TargetWriter {
   ConvertReport& report_;
   const std::string target_;
   TargetFolder folder_;  // declared before the files, which are removed first
+  CompletedFiles completed_;
   std::vector<Column> columns_;
   std::vector<std::vector<std::byte>> values_;  // values of one sample, by column
   std::uint64_t count_ = 0;

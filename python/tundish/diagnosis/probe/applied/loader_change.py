@@ -1,4 +1,4 @@
-"""Applies a change of `tundish doctor --apply` to the script's DataLoader when it is iterated."""
+"""Applies the change that `tundish doctor --apply` requests to the script's DataLoader when it is iterated."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ class ClockPair:
 def read_clocks() -> ClockPair:
     """Returns the most precise of several readings.
 
-    A reading is imprecise if the thread is preempted between the two clocks.
+    A reading is imprecise if the thread is preempted between reading the two clocks.
     """
     best: ClockPair | None = None
     for _ in range(TRIES):

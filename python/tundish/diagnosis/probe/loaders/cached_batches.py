@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import copy
 import sys
 from collections.abc import Callable
 from typing import Any
 
+from .batch_copy import copy_batch
+
 MOST = 4
+MOST_DEPTH = 8  # of a batch's description
 
 
 class CachedBatches:
@@ -53,35 +55,17 @@ class CachedBatches:
         self._batches.clear()
 
 
-def batch_structure(batch: Any) -> Any:
-    """Returns a description of a batch's structure, for comparison. Ignores values and tensor sizes."""
+def batch_structure(batch: Any, depth: int = 0) -> Any:
+    """Returns a comparable description of a batch without values and tensor sizes."""
+    if depth > MOST_DEPTH:  # a batch may contain itself
+        return type(batch)
     torch = sys.modules["torch"]
     if isinstance(batch, torch.Tensor):
         return batch.dtype, batch.dim()
     if isinstance(batch, dict):
-        return type(batch), [(key, batch_structure(value)) for key, value in batch.items()]
+        return type(batch), [
+            (key, batch_structure(value, depth + 1)) for key, value in batch.items()
+        ]
     if isinstance(batch, list | tuple):
-        return type(batch), [batch_structure(item) for item in batch]
+        return type(batch), [batch_structure(item, depth + 1) for item in batch]
     return type(batch)
-
-
-def copy_batch(batch: Any) -> Any:
-    """Copies the tensors and containers of a batch. Pinned memory stays pinned. Shares other objects."""
-    torch = sys.modules["torch"]
-    if isinstance(batch, torch.Tensor):
-        if batch.device.type == "cpu" and torch.cuda.is_initialized() and batch.is_pinned():
-            return torch.empty_like(batch, pin_memory=True).copy_(batch)
-        return batch.clone()
-    if isinstance(batch, dict):
-        done = copy.copy(batch)
-        for key, value in batch.items():
-            done[key] = copy_batch(value)
-        return done
-    if isinstance(batch, tuple) and hasattr(batch, "_fields"):
-        kind: Any = type(batch)  # the constructor may expect other arguments
-        return kind._make(copy_batch(item) for item in batch)
-    if type(batch) in (list, tuple):
-        return type(batch)(copy_batch(item) for item in batch)
-    if hasattr(batch, "clone"):  # graph batches and other custom batches
-        return batch.clone()
-    return batch

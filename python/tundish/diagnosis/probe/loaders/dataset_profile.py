@@ -134,8 +134,7 @@ def profile_dataset(loader: Any, most_s: float) -> SampleFacts:
         rows = Rows(clock.measure_read_s())
         profiled, again, _ = _make(dataset, count, clock, rows, most_s)
         begin = clock.own()
-        if _collates(loader):
-            loader.collate_fn(samples)
+        batch = loader.collate_fn(samples) if _collates(loader) else samples
         end = clock.own()
     finally:
         clock.close()
@@ -153,7 +152,16 @@ def profile_dataset(loader: Any, most_s: float) -> SampleFacts:
         blocked_s=min(sample_s, max(0.0, profiled[1] / again)),
         rows=sorted(listed, key=lambda row: -row.s),
         collate_s=(end[0] - begin[0]) * per_batch,
+        tensors=_count_tensors(batch) // (1 if _collates(loader) else count),
     )
+
+
+def _count_tensors(batch: Any) -> int:
+    if isinstance(batch, dict):
+        return sum(_count_tensors(value) for value in batch.values())
+    if isinstance(batch, list | tuple):
+        return sum(_count_tensors(item) for item in batch)
+    return int(isinstance(batch, sys.modules["torch"].Tensor))
 
 
 def _row(

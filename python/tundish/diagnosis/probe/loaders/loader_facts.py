@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 import time
+from types import CodeType, FunctionType
 from typing import Any
 
+from ...._process.code_origin import is_user_file
 from ..facts import LoaderFacts
 
 
@@ -46,8 +49,32 @@ def loader_facts(loader: Any) -> LoaderFacts:
         persistent_workers=_flag(loader, "persistent_workers"),
         batches=loader_length(None, loader),
         dataset=dataset,
+        undivided=_is_undivided(loader) if kind == "torch" else None,
         auto_threads=auto_threads,
     )
+
+
+def _is_undivided(loader: Any) -> bool:
+    """Returns whether an IterableDataset of the user's does not divide its samples among workers.
+
+    Datasets of libraries are expected to do so.
+    """
+    kind = type(getattr(loader, "dataset", None))
+    if not issubclass(kind, sys.modules["torch"].utils.data.IterableDataset):
+        return False
+    code = getattr(getattr(kind, "__iter__", None), "__code__", None)
+    if code is None or not is_user_file(code.co_filename):
+        return False
+    owners = [*kind.__mro__, sys.modules.get(kind.__module__)]
+    values = [value for owner in owners if owner is not None for value in vars(owner).values()]
+    codes = [value.__code__ for value in values if isinstance(value, FunctionType)]
+    divides = loader.worker_init_fn is not None or any(map(_asks_for_worker, codes))
+    return not divides
+
+
+def _asks_for_worker(code: CodeType) -> bool:
+    inner = [constant for constant in code.co_consts if isinstance(constant, CodeType)]
+    return "get_worker_info" in code.co_names or any(map(_asks_for_worker, inner))
 
 
 def _number(loader: Any, name: str) -> int | None:

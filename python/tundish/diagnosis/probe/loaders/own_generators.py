@@ -11,13 +11,15 @@ import random
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
-from types import FunctionType, MethodType
+from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
+from ...._process.code_origin import is_user_file
 from ...._process.random_state import loader_random_state
 
 _MOST_OBJECTS = 2000
-_MOST_ITEMS = 100  # most items of a list, tuple or dict to search
+_MOST_MODULES = 200
+_MOST_ITEMS = 100  # of a list, tuple or dict
 _PLAIN = (str, bytes, int, float, complex, type(None), type)
 
 Restore = Callable[[], object]
@@ -40,8 +42,8 @@ class LoadingState:
 def snapshot_generators(roots: Iterable[Any]) -> list[Restore]:
     """Returns functions that restore the random generators found in `roots`.
 
-    Searches attributes, containers and closures, and the global variables of modules that define the
-    classes of the objects. Calls no property or method of the objects.
+    Objects in attributes, lists and closures are searched too, and the global variables of the
+    modules that define their classes, with the user's modules that these import. No property or method of the objects is called.
     """
     found: dict[int, Restore] = {}
     for value in _reachable(roots):
@@ -82,10 +84,25 @@ def _reachable(roots: Iterable[Any]) -> Iterator[Any]:
         yield value
         pending += islice(_inside(value), _MOST_ITEMS)
         defined = value if isinstance(value, FunctionType) else type(value)
-        module = sys.modules.get(str(defined.__module__))
-        if module is not None and module.__name__ not in modules:
-            modules.add(module.__name__)
-            yield from list(vars(module).values())
+        yield from _globals(str(defined.__module__), modules)
+
+
+def _globals(name: str, seen: set[str]) -> Iterator[Any]:
+    """Yields the global variables of a module, and of the user's modules that it imports from."""
+    pending = [name]
+    while pending and len(seen) < _MOST_MODULES:
+        module = sys.modules.get(pending.pop())
+        if module is None or module.__name__ in seen:
+            continue
+        seen.add(module.__name__)
+        for value in list(vars(module).values()):
+            yield value
+            attribute = "__name__" if isinstance(value, ModuleType) else "__module__"
+            if isinstance(value, ModuleType | FunctionType | type):
+                other = str(getattr(value, attribute, ""))
+                file = getattr(sys.modules.get(other), "__file__", None)
+                if file and is_user_file(file):
+                    pending.append(other)
 
 
 def _inside(value: Any) -> Iterable[Any]:

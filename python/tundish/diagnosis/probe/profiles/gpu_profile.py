@@ -48,7 +48,7 @@ class GpuProfile:
             self._profiler, self.failed = None, f"{type(error).__name__}: {error}"
 
     def stop(self, steps: int, wall_s: float) -> None:
-        """Ends and summarizes the profile. `wall_s` is the steps' wall time without the doctor's work."""
+        """Ends and summarizes the profile. `wall_s` is the wall time of the steps, without the doctor's work."""
         profiler, self._profiler = self._profiler, None
         if profiler is None:
             return

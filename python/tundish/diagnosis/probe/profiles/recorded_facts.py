@@ -99,7 +99,7 @@ class MemoryFacts:
 class RecordedFacts:
     """Results of the recorders.
 
-    `asked` has the phases of the requested recorders. `failed` has error texts by phase.
+    `asked` lists the phases of the requested recorders. `failed` maps phases to error texts.
     """
 
     asked: list[str] = field(default_factory=list)
@@ -109,7 +109,7 @@ class RecordedFacts:
     memory: MemoryFacts | None = None
 
     def steps_in(self, phase: str) -> int:
-        """Returns the number of steps that the recorder of this phase recorded."""
+        """Returns the number of steps recorded in this phase."""
         found = {"timeline": self.timeline, "functions": self.functions, "memory": self.memory}[
             phase
         ]

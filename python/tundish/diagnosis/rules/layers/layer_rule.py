@@ -1,4 +1,4 @@
-"""The type of a layer check: its texts, and a function that examines the measured layers."""
+"""The type of a layer check: its id, title and reason, and a function that examines the measured layers."""
 
 from __future__ import annotations
 

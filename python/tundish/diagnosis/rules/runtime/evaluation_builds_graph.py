@@ -14,7 +14,7 @@ def find(facts: Facts, seen: ObservedFacts) -> Iterator[RuntimeFinding]:
     calls = [call for call in seen.modes if call.grad]
     trained = {call.root for call in calls if call.training and call.backward}
     for call in calls:
-        if call.root not in trained or (call.training and call.backward):
+        if call.root not in trained or call.backward:  # backward: of an attack, for example
             continue
         mode = "evaluation mode"
         if call.training:
@@ -35,6 +35,6 @@ RULE = RuntimeRule(
     title="a validation without torch.no_grad()",
     level="warning",
     reason="Every activation is kept until the output is freed, which needs the memory of a training step, and time. "
-    "A line is reported if it calls the model in evaluation mode. It is also reported if it calls the model in training mode and no backward pass follows any of its calls.",
+    "A line is reported if no backward pass follows any of its calls of the model.",
     find=find,
 )

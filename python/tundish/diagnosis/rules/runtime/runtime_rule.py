@@ -1,4 +1,4 @@
-"""The type of a runtime check: its texts, and a function that examines the observed facts."""
+"""The type of a runtime check: its id, title and reason, and a function that examines the observed facts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The type of a static check: its texts, and a function that finds the lines."""
+"""The type of a static check: its id, title, reason and fix, and a function that finds the lines."""
 
 from __future__ import annotations
 

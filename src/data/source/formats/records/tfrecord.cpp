@@ -342,6 +342,7 @@ std::shared_ptr<const Source> open_tfrecord(const std::string& path, const Sourc
 std::shared_ptr<const Source> open_tfrecords(const std::string& path,
                                              const std::vector<std::string>& files,
                                              const SourceOptions& options) {
+  refuse_several_counts(path, files);
   std::vector<std::string> prefixes = distinct_names(files);
   for (std::string& name : prefixes) name += '/';
   return open_all(path, files, prefixes, warnings_of_missing(path, files), options);

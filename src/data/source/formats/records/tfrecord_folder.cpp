@@ -126,6 +126,25 @@ std::vector<std::string> warnings_of_missing(const std::string& path,
   return out;
 }
 
+void refuse_several_counts(const std::string& path, std::span<const std::string> files) {
+  std::map<std::string, ShardName> sets;  // by folder and name
+  for (const std::string& file : files) {
+    const std::size_t leaf = file.rfind('/') + 1;  // npos + 1 == 0
+    const ShardName shard = parse_shard_name(file.substr(leaf));
+    if (shard.shards == 0) continue;
+    const auto [first, is_new] = sets.try_emplace(file.substr(0, leaf) + shard.set, shard);
+    if (is_new || first->second.count == shard.count) continue;
+    throw Error(
+        unsupported_source(
+            "TFRecord",
+            fmt::format("the pattern takes two sets of {}, -of-{} and -of-{}, of which one may be "
+                        "out of date; say which by a pattern, such as '{}-*-of-{}'",
+                        printable(shard.set), first->second.count, shard.count,
+                        printable(first->first), shard.count)),
+        {.file = path});
+  }
+}
+
 TfRecordFolder list_tfrecords(const std::string& path) {
   TfRecordFolder out;
   std::vector<std::string> all;  // includes files without a record

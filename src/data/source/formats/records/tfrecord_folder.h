@@ -23,6 +23,10 @@ bool is_tfrecord_folder(const std::string& path);
 std::vector<std::string> warnings_of_missing(const std::string& path,
                                              std::span<const std::string> files);
 
+// Throws Error (format_unsupported) if a pattern takes files of one set with two counts, such as
+// "train-00000-of-00002" and "train-00000-of-00004": the same samples, written twice.
+void refuse_several_counts(const std::string& path, std::span<const std::string> files);
+
 // Throws Error: format_unsupported if the files belong to several sets (train and test).
 TfRecordFolder list_tfrecords(const std::string& path);
 

@@ -55,7 +55,7 @@ def _is_needed(script: Script, call: ast.Call) -> bool:
 
 
 def _controls_code(script: Script, node: ast.AST) -> bool:
-    """Recognizes `x[:n]`, `range(n)` and `if n > 3:`, also inside larger expressions."""
+    """Recognizes `x[:n]`, `range(n)` and `if n > 3:`, even inside larger expressions."""
     below = node
     for ancestor in script.ancestors(node):
         if isinstance(ancestor, ast.Subscript):

@@ -53,7 +53,7 @@ def _new_decorator(name: str) -> str:
 
 
 def _has_both(script: Script) -> bool:
-    """Returns whether the script also uses the new name, to support several versions of torch."""
+    """Returns whether the script also uses the new name, because it supports several versions of torch."""
     return any(True for _ in script.calls("torch.amp.GradScaler", "torch.autocast", "torch.amp."))
 
 
