@@ -364,7 +364,8 @@ def test_the_library_needs_only_the_c_library_and_hides_its_own_names():
     assert library.open64
     text = subprocess.run(["readelf", "-d", guard_library()], capture_output=True, text=True).stdout
     needed = set(re.findall(r"NEEDED.*\[(.*)\]", text))
-    assert needed and needed <= {"libc.so.6", "libdl.so.2", "ld-linux-x86-64.so.2"}
+    assert needed
+    assert needed <= {"libc.so.6", "libdl.so.2", "ld-linux-x86-64.so.2"}
     text = subprocess.run(["nm", "-D", guard_library()], capture_output=True, text=True).stdout
     names = re.findall(r" [TDBVW] (\w+)", text)
     assert "open" in names
@@ -375,13 +376,20 @@ def test_the_check_accepts_this_python_and_refuses_one_without_the_guard(tmp_pat
     check_guard(python_of(["python3", "train.py"]), tmp_path)
     check_guard([sys.executable], tmp_path)
     without = tmp_path / "python-static"
-    without.write_text(f'#!/bin/sh\nexec env -u LD_PRELOAD -u {write_guard.FOLDER} {sys.executable} "$@"\n')
+    without.write_text(
+        f'#!/bin/sh\nexec env -u LD_PRELOAD -u {write_guard.FOLDER} {sys.executable} "$@"\n'
+    )
     without.chmod(0o755)
     source = tmp_path / "static.c"
-    source.write_text('#include <stdio.h>\nint main(int n, char** a) { fputs("x", fopen(a[n - 1], "w")); }')
-    if shutil.which("cc") and not subprocess.run(
-        ["cc", "-static", "-o", without, source], capture_output=True
-    ).returncode:
+    source.write_text(
+        '#include <stdio.h>\nint main(int n, char** a) { fputs("x", fopen(a[n - 1], "w")); }'
+    )
+    if (
+        shutil.which("cc")
+        and not subprocess.run(
+            ["cc", "-static", "-o", without, source], capture_output=True
+        ).returncode
+    ):
         with pytest.raises(GuardError, match="ignores the write guard"):
             check_guard([str(without)], tmp_path)
     with pytest.raises(GuardError, match="does not work under the write guard"):

@@ -32,11 +32,12 @@ struct Place {
   bool is_visible() const { return own == Own::nothing || own == Own::stand_in ? user != 0 : true; }
 };
 
-enum class Last { follow, keep };  // a last part that is a link
+enum class Last { follow, keep };   // a last part that is a link
+enum class Purpose { read, write };  // to read, Place::user is only set if it is needed
 
 // Finds the place of `path`, relative to `folder` (AT_FDCWD, or an open folder).
 // False, with errno, if a folder of the path is missing.
-bool find(int folder, const char* path, Last last, Place& out);
+bool find(int folder, const char* path, Last last, Place& out, Purpose purpose = Purpose::write);
 
 // FOLDER/files/PATH and FOLDER/removed/PATH/MARK.
 bool own_path(const Place& place, char (&out)[PATH_MAX]);

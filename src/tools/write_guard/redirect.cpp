@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "tools/write_guard/copies.h"
+#include "tools/write_guard/generation.h"
 #include "tools/write_guard/system_calls.h"
 
 namespace tundish::guard {
@@ -93,8 +94,8 @@ const char* for_reading(int folder, const char* path, Last last, Path& out) {
   const int error = errno;
   const char* chosen = path;
   Place place;
-  if (is_there(settings().folder)) {  // otherwise nothing was written yet
-    if (find(folder, path, last, place)) {
+  if (generation() != 0) {
+    if (find(folder, path, last, place, Purpose::read)) {
       chosen = place.free ? use_user(place, path, out) : choose_for_reading(place, path, out);
     } else if (place.mapped) {
       chosen = failing_path(errno, path, out);

@@ -23,9 +23,7 @@ _TRACKERS_OFF = {
 }
 
 
-def trial_environment(
-    shared: Path, folder: Path, allowed: Iterable[str] = ()
-) -> dict[str, str]:
+def trial_environment(shared: Path, folder: Path, allowed: Iterable[str] = ()) -> dict[str, str]:
     """`shared`: a folder of all trials; `folder`: the folder of this trial.
 
     `allowed`: more folders in which the trial may write. Raises MissingError without the guard.

@@ -16,7 +16,13 @@ from ..._c.errors import Error, MissingError
 
 FOLDER, ALLOW = "TUNDISH_GUARD_FOLDER", "TUNDISH_GUARD_ALLOW"
 # Caches that a trial may fill, as it would fill them without Tundish.
-_CACHES = ("TRITON_CACHE_DIR", "CUDA_CACHE_PATH", "TORCHINDUCTOR_CACHE_DIR", "TORCH_HOME", "HF_HOME")
+_CACHES = (
+    "TRITON_CACHE_DIR",
+    "CUDA_CACHE_PATH",
+    "TORCHINDUCTOR_CACHE_DIR",
+    "TORCH_HOME",
+    "HF_HOME",
+)
 # A socket's path has at most 107 characters. torch and multiprocessing add up to 40 to TMPDIR.
 _LONGEST_TEMPORARY = 64
 
@@ -49,7 +55,7 @@ def guard_variables(shared: Path, folder: Path, allowed: Iterable[str] = ()) -> 
     which files are written as usual.
     """
     temporary = _temporary_folder(folder)
-    places = [shared, folder, temporary, *_caches(), *allowed]
+    places: list[str | Path] = [shared, folder, temporary, *_caches(), *allowed]
     paths = [os.path.realpath(place) for place in places]
     if wrong := [path for path in paths if ":" in path]:
         raise GuardError(
@@ -84,7 +90,9 @@ def check_guard(python: list[str], shared: Path) -> None:
                 command, env=variables, capture_output=True, text=True, timeout=120, cwd=trial
             )
         except (OSError, subprocess.TimeoutExpired) as error:
-            raise GuardError(f"{python[0]} could not be tried under the write guard: {error}") from error
+            raise GuardError(
+                f"{python[0]} could not be tried under the write guard: {error}"
+            ) from error
         if list(file.parent.iterdir()) != [file] or file.read_text() != "kept":
             raise GuardError(
                 f"{python[0]} ignores the write guard, so trials could overwrite your files\n"
@@ -130,7 +138,9 @@ def _loadable(shared: Path) -> str:
         return library
     link = shared / "libtundish_guard.so"
     if set(" :") & set(str(link)):
-        raise GuardError(f"the path {link} has a space\n  fix: set TMPDIR to a folder without spaces")
+        raise GuardError(
+            f"the path {link} has a space\n  fix: set TMPDIR to a folder without spaces"
+        )
     if not link.is_symlink():
         link.symlink_to(library)
     return str(link)
