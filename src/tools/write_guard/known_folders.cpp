@@ -42,9 +42,8 @@ bool recall(const char* text, std::size_t size, KnownFolder& out) {
 void remember(const KnownFolder& known) {
   Slot& slot = slot_of(known.text, std::strlen(known.text));
   unsigned version = __atomic_load_n(&slot.version, __ATOMIC_RELAXED);
-  if (version % 2 == 1 ||
-      !__atomic_compare_exchange_n(&slot.version, &version, version + 1, false, __ATOMIC_ACQ_REL,
-                                   __ATOMIC_RELAXED)) {
+  if (version % 2 == 1 || !__atomic_compare_exchange_n(&slot.version, &version, version + 1, false,
+                                                       __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
     return;
   }
   std::memcpy(&slot.known, &known, sizeof known);

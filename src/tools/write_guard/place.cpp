@@ -200,10 +200,10 @@ class Walk {
       if (!join(path, settings().files, out_.path)) return false;
       struct stat about;
       if (read_status(path, about)) {
-        out_.own = is_stand_in(about)         ? Own::stand_in
-                   : S_ISDIR(about.st_mode)   ? Own::folder
-                   : S_ISLNK(about.st_mode)   ? Own::link
-                                              : Own::file;
+        out_.own = is_stand_in(about)       ? Own::stand_in
+                   : S_ISDIR(about.st_mode) ? Own::folder
+                   : S_ISLNK(about.st_mode) ? Own::link
+                                            : Own::file;
       }
       own_alive_ = out_.own == Own::folder;
       out_.mapped |= out_.own != Own::nothing;
@@ -251,8 +251,7 @@ class Walk {
     struct stat about;
     out_.user = 0;
     if (std::strcmp(out_.path, "/") == 0) out_.own = Own::nothing;  // never listed as the trial's
-    if (!out_.hidden && (!missing_ || out_.own == Own::stand_in) &&
-        read_status(out_.path, about)) {
+    if (!out_.hidden && (!missing_ || out_.own == Own::stand_in) && read_status(out_.path, about)) {
       out_.user = about.st_mode;
     }
     out_.reached = true;

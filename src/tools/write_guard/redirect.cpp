@@ -9,9 +9,7 @@
 namespace tundish::guard {
 namespace {
 
-bool is_unguarded(const char* path) {
-  return path == nullptr || path[0] == '\0' || !settings().on;
-}
+bool is_unguarded(const char* path) { return path == nullptr || path[0] == '\0' || !settings().on; }
 
 // The trial's path, with the slash that the script required.
 const char* use_own(const Place& place, Path& out) {
@@ -180,8 +178,8 @@ const char* for_open_file(int file, Path& out) {
   struct stat opened;
   const bool is_users = find(AT_FDCWD, path, Last::keep, place) && !place.free &&
                         read_status(path, there) && !is_special(there.st_mode) &&
-                        ::syscall(SYS_fstat, file, &opened) == 0 &&
-                        there.st_ino == opened.st_ino && there.st_dev == opened.st_dev;
+                        ::syscall(SYS_fstat, file, &opened) == 0 && there.st_ino == opened.st_ino &&
+                        there.st_dev == opened.st_dev;
   const char* chosen = is_users ? for_change(AT_FDCWD, path, Last::keep, out) : nullptr;
   errno = error;
   return chosen;

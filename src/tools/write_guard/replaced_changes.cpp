@@ -51,7 +51,8 @@ TUNDISH_REPLACE(int, remove, const char* path) {
 }
 
 TUNDISH_REPLACE(int, rename, const char* from, const char* to) {
-  return is_on() ? rename_file(AT_FDCWD, from, AT_FDCWD, to, 0) : TUNDISH_ORIGINAL(rename)(from, to);
+  return is_on() ? rename_file(AT_FDCWD, from, AT_FDCWD, to, 0)
+                 : TUNDISH_ORIGINAL(rename)(from, to);
 }
 TUNDISH_REPLACE(int, renameat, int old_folder, const char* from, int folder, const char* to) {
   if (!is_on()) return TUNDISH_ORIGINAL(renameat)(old_folder, from, folder, to);

@@ -50,13 +50,13 @@ Result make_temporary(char* pattern, int suffix, Result failed, const Make& make
 
 }  // namespace
 
-#define TUNDISH_MODE(flags)                           \
-  mode_t mode = 0;                                    \
-  if (takes_mode(flags)) {                            \
-    va_list more;                                     \
-    va_start(more, flags);                            \
+#define TUNDISH_MODE(flags)                               \
+  mode_t mode = 0;                                        \
+  if (takes_mode(flags)) {                                \
+    va_list more;                                         \
+    va_start(more, flags);                                \
     mode = plain(static_cast<mode_t>(va_arg(more, int))); \
-    va_end(more);                                     \
+    va_end(more);                                         \
   }
 
 TUNDISH_REPLACE(int, openat, int folder, const char* path, int flags, ...) {
