@@ -23,6 +23,8 @@ info = json.loads(subprocess.run([program, "info", "set.tnd", "--json"], check=T
 assert info["records"] == 8, info
 batches = [numpy.asarray(images) for images, labels in tundish.Loader("set.tnd", batch_size=4)]
 assert sorted(int(image.max()) for batch in batches for image in batch) == list(range(8))
+from tundish.boosting.trials.write_guard import check_guard
+check_guard([sys.executable], pathlib.Path.cwd())
 """
 
 

@@ -1,22 +1,18 @@
 """Scripts under the write guard: they see what they wrote, and the user's files stay as they are."""
 
-import ctypes
 import os
-import re
-import shutil
 import subprocess
 import sys
 
 import numpy as np
 import pytest
 import torch
-from tundish._c.errors import MissingError
-from tundish.boosting.trials import write_guard
+from tundish.boosting.inject.request import Request
 from tundish.boosting.trials.surroundings import trial_environment
-from tundish.boosting.trials.write_guard import GuardError, check_guard, guard_library, python_of
+from tundish.boosting.trials.trial import TrialPlan, TrialRunner
+from tundish.boosting.trials.write_guard import guard_library
 
 from tests.helpers.guarded import Guarded, recorded
-from tests.helpers.program import ROOT
 
 
 @pytest.fixture
@@ -339,6 +335,32 @@ assert open("large.bin", "rb").read() == b"short"
     assert recorded(guarded.users) == before
 
 
+TRAIN = """
+import torch
+
+model = torch.nn.Linear(20, 2)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for epoch in range(20):
+    for _ in range(100):
+        optimizer.zero_grad()
+        model(torch.randn(16, 20)).square().mean().backward()
+        optimizer.step()
+    torch.save(model.state_dict(), "model.pt")
+    with open("runs/log.txt", "a") as log:
+        log.write("epoch")
+"""
+
+
+def test_a_trial_of_a_training_script_is_measured_and_keeps_the_files(trial, monkeypatch):
+    script = trial.trial / "train.py"
+    script.write_text(TRAIN)
+    monkeypatch.chdir(trial.users)
+    runner = TrialRunner([sys.executable, str(script)], trial.trial)
+    result = runner.run(TrialPlan(Request(), steps=5))
+    assert result.failed == ""
+    assert len(result.steps_s) == 5
+
+
 def test_without_the_variables_everything_is_as_usual(tmp_path):
     environment = {**os.environ, "LD_PRELOAD": guard_library()}
     code = "import os; open('a', 'w').write('x'); os.rename('a', 'b'); os.mkdir('c'); os.stat('b')"
@@ -357,76 +379,3 @@ def test_allowed_folders_are_written_as_usual(tmp_path):
     )
     assert sorted(os.listdir(allowed)) == ["a", "c"]
     assert os.listdir(guarded.users) == []
-
-
-def test_the_library_needs_only_the_c_library_and_hides_its_own_names():
-    library = ctypes.CDLL(guard_library())
-    assert library.open64
-    text = subprocess.run(["readelf", "-d", guard_library()], capture_output=True, text=True).stdout
-    needed = set(re.findall(r"NEEDED.*\[(.*)\]", text))
-    assert needed and needed <= {"libc.so.6", "libdl.so.2", "ld-linux-x86-64.so.2"}
-    text = subprocess.run(["nm", "-D", guard_library()], capture_output=True, text=True).stdout
-    names = re.findall(r" [TDBVW] (\w+)", text)
-    assert "open" in names
-    assert not [name for name in names if name.startswith("_Z") or "guard" in name]
-
-
-def test_the_check_accepts_this_python_and_refuses_one_without_the_guard(tmp_path):
-    check_guard(python_of(["python3", "train.py"]), tmp_path)
-    check_guard([sys.executable], tmp_path)
-    without = tmp_path / "python-static"
-    without.write_text(
-        f'#!/bin/sh\nexec env -u LD_PRELOAD -u {write_guard.FOLDER} {sys.executable} "$@"\n'
-    )
-    without.chmod(0o755)
-    source = tmp_path / "static.c"
-    source.write_text(
-        '#include <stdio.h>\nint main(int n, char** a) { fputs("x", fopen(a[n - 1], "w")); }'
-    )
-    if (
-        shutil.which("cc")
-        and not subprocess.run(
-            ["cc", "-static", "-o", without, source], capture_output=True
-        ).returncode
-    ):
-        with pytest.raises(GuardError, match="ignores the write guard"):
-            check_guard([str(without)], tmp_path)
-    with pytest.raises(GuardError, match="does not work under the write guard"):
-        check_guard(["/bin/false"], tmp_path)
-    with pytest.raises(GuardError, match="could not be tried"):
-        check_guard([str(tmp_path / "missing")], tmp_path)
-
-
-def test_the_python_of_a_command_is_found(tmp_path):
-    script = tmp_path / "torchrun"
-    script.write_text(f"#!{sys.executable}\nprint(1)\n")
-    assert python_of([str(script), "train.py"]) == [sys.executable]
-    script.write_text("#!/usr/bin/env python3\n")
-    assert python_of([str(script)]) == [shutil.which("python3")]
-    assert python_of(["/bin/sh", "run.sh"]) == [sys.executable]
-
-
-def test_a_missing_library_is_an_error_with_a_fix(monkeypatch):
-    monkeypatch.setattr(write_guard, "__file__", "/nowhere/boosting/trials/write_guard.py")
-    with pytest.raises(MissingError, match=r"fix: run \./dev build"):
-        guard_library()
-
-
-def test_paths_that_variables_cannot_hold_are_avoided(tmp_path, monkeypatch):
-    deep = tmp_path / ("d" * 80)
-    deep.mkdir()
-    monkeypatch.setenv("LD_PRELOAD", "/other.so")
-    variables = write_guard.guard_variables(tmp_path, deep)
-    assert len(variables["TMPDIR"]) < 40
-    assert variables["TMPDIR"] in variables[write_guard.ALLOW].split(":")
-    assert variables["LD_PRELOAD"] == f"{guard_library()}:/other.so"
-    colon = tmp_path / "a:b"
-    colon.mkdir()
-    with pytest.raises(GuardError, match="colon"):
-        write_guard.guard_variables(tmp_path, colon)
-
-
-def test_the_files_of_the_guard_are_described():
-    text = (ROOT / "src" / "tools" / "write_guard" / "README.md").read_text()
-    for name in (write_guard.FOLDER, write_guard.ALLOW):
-        assert name in text

@@ -32,3 +32,20 @@ def test_random_operations_give_the_same_results_under_the_guard(tmp_path, seed)
     assert recorded(guarded.users) == before
     assert results(got) == results(expected.stdout)
     assert len(results(got)) == COUNT
+
+
+def test_processes_that_change_the_same_files_at_once_leave_the_users_as_they_are(tmp_path):
+    guarded = Guarded(tmp_path)
+    file_operations.fill(str(guarded.users))
+    before = recorded(guarded.users)
+    environment = guarded.environment()
+    command = [sys.executable, file_operations.__file__, str(guarded.users)]
+    children = [
+        subprocess.Popen(
+            [*command, str(seed), str(COUNT)], env=environment, stdout=subprocess.PIPE, text=True
+        )
+        for seed in range(100, 104)
+    ]
+    lines = [results(child.communicate()[0]) for child in children]
+    assert recorded(guarded.users) == before
+    assert [len(one) for one in lines] == [COUNT] * len(children)

@@ -18,7 +18,18 @@ from typing import Any
 
 NAMES = ["a", "b", "c.txt", "sub", "sub/a", "sub/new", "sub/deep/x", "empty", "link", "link/a"]
 NAMES += ["broken", "chain", "two words", "new", "new/n", "new/n/m", "up/../a", "sub/./a", "loop"]
-NAMES += ["sub/deep", "other", "other/o", "copied", "copied/a", "a/below", "new/", "sub/", "./new//n", "sub/../new/n"]
+NAMES += [
+    "sub/deep",
+    "other",
+    "other/o",
+    "copied",
+    "copied/a",
+    "a/below",
+    "new/",
+    "sub/",
+    "./new//n",
+    "sub/../new/n",
+]
 
 
 def fill(folder: str) -> None:
@@ -194,7 +205,7 @@ class Operations:
                                     "cp -p $1 $2", "test -e $1", "install -m 600 $1 $2"])  # fmt: skip
         one, two = self.two()
         self.last = f"{words}: {self.last}"
-        if "copied" in words and "copied" in one:
+        if "copied" in words and os.path.lexists("copied"):
             return None  # how much of a folder is copied into itself depends on the order of its entries
         ended = subprocess.run(
             ["sh", "-c", words, "sh", one, two], capture_output=True, text=True, cwd=self.folder

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "tools/write_guard/entries.h"
+#include "tools/write_guard/generation.h"
 #include "tools/write_guard/system_calls.h"
 
 namespace tundish::guard {
@@ -24,8 +25,12 @@ bool set_times(const char* path, const struct stat& about) {
 bool make_own_folder(const char* own, const char* user) {
   struct stat about;
   if (read_status(own, about) && (about.st_mode & S_ISVTX) == 0) return true;
-  if (!read_status(user, about)) return make_folder(own, kOwn);
-  return make_folder(own, kOwn) && set_mode(own, mode_of(about) | kOwn) && set_times(own, about);
+  bool done = make_folder(own, kOwn);
+  if (done && read_status(user, about)) {
+    done = set_mode(own, mode_of(about) | kOwn) && set_times(own, about);
+  }
+  count_change();
+  return done;
 }
 
 // A name in the trial's folder that no other thread uses.
@@ -65,7 +70,10 @@ bool copy_link(const char* from, const char* to) {
   const long size = read_link(from, target, sizeof target - 1);
   if (size < 0) return false;
   target[size] = '\0';
-  return ::syscall(SYS_symlinkat, target, AT_FDCWD, to) == 0;
+  const bool done = ::syscall(SYS_symlinkat, target, AT_FDCWD, to) == 0;
+  const int error = errno;
+  count_change();
+  return done || fail(error);
 }
 
 // Puts a finished copy in place, unless another process was faster.
@@ -105,6 +113,7 @@ bool make_mark(const char* path, const char* mark) {
     *at = '/';
   }
   const int file = open_file(own, O_WRONLY | O_CREAT, 0600);
+  count_change();
   if (file < 0) return false;
   close_file(file);
   return true;

@@ -21,8 +21,8 @@ bool make_parents(const Place& place);
 // process sees it complete or not at all.
 bool copy_user(const Place& place, Keep keep);
 
-// A folder of the user with everything in it, for a rename. Fails with EXDEV, as a rename to another
-// file system, if the files have more than kMaxCopied bytes.
+// A folder of the user with everything in it, for a rename. Fails with EXDEV, as a rename to
+// another file system, if the files have more than kMaxCopied bytes.
 bool copy_user_tree(const Place& place);
 
 // The file `from` as the new file `to`, for a rename between file systems.

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "tools/write_guard/copies.h"
+#include "tools/write_guard/generation.h"
 #include "tools/write_guard/redirect.h"
 #include "tools/write_guard/system_calls.h"
 
@@ -52,7 +53,9 @@ bool own_folder(Place& place) {
 }
 
 bool move_or_copy(const char* from, const char* to) {
-  if (move_name(from, to)) return true;
+  const bool moved = move_name(from, to);
+  count_change();
+  if (moved) return true;
   return errno == EXDEV && copy_file(from, to) && remove_name(from);
 }
 
@@ -122,6 +125,7 @@ int remove_file(int folder, const char* path) {
   // With the trial's folders above it, which a listing then shows.
   if (place.user != 0 && (!make_parents(place) || !mark_removed(place.path))) return -1;
   if (place.own != Own::nothing && (!own_path(place, own) || !remove_name(own))) return -1;
+  count_change();
   errno = error;
   return 0;
 }
@@ -137,6 +141,7 @@ int remove_folder(int folder, const char* path) {
   if (!may_remove(place) || !own_folder(place)) return -1;
   if (!own_path(place, own) || !remove_name(own, AT_REMOVEDIR)) return -1;
   if (place.user != 0 && !mark_removed(place.path)) return -1;
+  count_change();
   errno = error;
   return 0;
 }

@@ -3,6 +3,8 @@
 #include <cstring>
 #include <initializer_list>
 
+#include "tools/write_guard/generation.h"
+#include "tools/write_guard/known_folders.h"
 #include "tools/write_guard/system_calls.h"
 
 namespace tundish::guard {
@@ -31,21 +33,22 @@ bool is_stand_in(const struct stat& about) {
 // back, which the kernel cannot know.
 class Walk {
  public:
-  explicit Walk(Place& out) : out_(out) {}
+  Walk(Place& out, Purpose purpose) : out_(out), purpose_(purpose) {}
 
   bool start(int folder, const char* path, Last last) {
     last_ = last;
     const std::size_t size = std::strlen(path);
     if (size >= PATH_MAX) return fail(ENAMETOOLONG);
     std::memcpy(rest_, path, size + 1);
-    if (path[0] == '/') return restart("");
+    if (path[0] == '/') return put_before("") && (use_known() || reset());
     char base[PATH_MAX];
     if (folder == AT_FDCWD) {
       if (::syscall(SYS_getcwd, base, sizeof base) < 0) return false;
     } else if (!path_of(folder, base)) {
       return fail(EBADF);
     }
-    return restart(base, std::strcmp(base, "/") == 0 ? 0 : std::strlen(base));
+    if (!put_before(base, std::strcmp(base, "/") == 0 ? 0 : std::strlen(base))) return false;
+    return use_known() || reset();
   }
 
   bool go() {
@@ -55,12 +58,18 @@ class Walk {
     }
     if (failed_) return false;
     if (out_.path[0] == '\0') std::strcpy(out_.path, "/");
-    return look_at_user();
+    // The user's file by its own path: what it is does not matter to a function that reads.
+    const bool plain = out_.own == Own::nothing && !out_.hidden && !out_.slash;
+    return (purpose_ == Purpose::read && plain) || look_at_user();
   }
 
  private:
   // Begins again at the root with HEAD/REST. The first `trusted` characters contain no links.
   bool restart(const char* head, std::size_t trusted = 0) {
+    return put_before(head, trusted) && reset();
+  }
+
+  bool put_before(const char* head, std::size_t trusted = 0) {
     const std::size_t size = std::strlen(head);
     const std::size_t more = std::strlen(rest_);
     if (size + more + 2 > sizeof rest_) return fail(ENAMETOOLONG);
@@ -71,7 +80,7 @@ class Walk {
     if (separated) rest_[size] = '/';
     at_ = rest_;
     trusted_ = rest_ + trusted;
-    return reset();
+    return true;
   }
 
   bool reset() {
@@ -82,6 +91,40 @@ class Walk {
     marks_alive_ = is_there(settings().removed);
     missing_ = false;
     return true;
+  }
+
+  // Begins at the last part if the folder above it is known.
+  bool use_known() {
+    const char* last = std::strrchr(rest_, '/');
+    const std::size_t size = last != nullptr ? static_cast<std::size_t>(last - rest_) : 0;
+    if (size == 0 || size >= kLongestKnown || last[1] == '\0' || last[1] == '.') return false;
+    if (!recall(rest_, size, known_)) {
+      known_.generation = generation();
+      std::memcpy(known_.text, rest_, size);
+      known_.text[size] = '\0';
+      remembers_ = known_.generation != kUnknown;
+      return false;
+    }
+    std::strcpy(out_.path, known_.path);
+    own_alive_ = known_.own_alive;
+    marks_alive_ = known_.marks_alive;
+    out_.hidden = known_.hidden;
+    out_.mapped = known_.mapped;
+    out_.own = Own::folder;
+    at_ = last;
+    return true;
+  }
+
+  // Before the last part is entered for the first time.
+  void remember_folder() {
+    remembers_ = false;
+    if (std::strlen(out_.path) >= kLongestKnown) return;
+    std::strcpy(known_.path, out_.path);
+    known_.own_alive = own_alive_;
+    known_.marks_alive = marks_alive_;
+    known_.hidden = out_.hidden;
+    known_.mapped = out_.mapped;
+    remember(known_);
   }
 
   // Reads the next part: part_, size_, and whether more parts follow.
@@ -105,6 +148,7 @@ class Walk {
   }
 
   bool enter() {
+    if (is_last_ && remembers_) remember_folder();
     if (size_ == 1 && part_[0] == '.') {
       out_.slash = true;
       return true;
@@ -156,10 +200,10 @@ class Walk {
       if (!join(path, settings().files, out_.path)) return false;
       struct stat about;
       if (read_status(path, about)) {
-        out_.own = is_stand_in(about)         ? Own::stand_in
-                   : S_ISDIR(about.st_mode)   ? Own::folder
-                   : S_ISLNK(about.st_mode)   ? Own::link
-                                              : Own::file;
+        out_.own = is_stand_in(about)       ? Own::stand_in
+                   : S_ISDIR(about.st_mode) ? Own::folder
+                   : S_ISLNK(about.st_mode) ? Own::link
+                                            : Own::file;
       }
       own_alive_ = out_.own == Own::folder;
       out_.mapped |= out_.own != Own::nothing;
@@ -207,8 +251,7 @@ class Walk {
     struct stat about;
     out_.user = 0;
     if (std::strcmp(out_.path, "/") == 0) out_.own = Own::nothing;  // never listed as the trial's
-    if (!out_.hidden && (!missing_ || out_.own == Own::stand_in) &&
-        read_status(out_.path, about)) {
+    if (!out_.hidden && (!missing_ || out_.own == Own::stand_in) && read_status(out_.path, about)) {
       out_.user = about.st_mode;
     }
     out_.reached = true;
@@ -222,6 +265,9 @@ class Walk {
   }
 
   Place& out_;
+  Purpose purpose_;
+  KnownFolder known_;
+  bool remembers_ = false;  // known_ has a folder that is not known yet
   Last last_ = Last::follow;
   char rest_[2 * PATH_MAX];  // what is still to be walked begins at at_
   const char* at_ = rest_;
@@ -238,8 +284,8 @@ class Walk {
 
 }  // namespace
 
-bool find(int folder, const char* path, Last last, Place& out) {
-  Walk walk(out);
+bool find(int folder, const char* path, Last last, Place& out, Purpose purpose) {
+  Walk walk(out, purpose);
   return walk.start(folder, path, last) && walk.go();
 }
 

@@ -3,14 +3,13 @@
 #include <cstring>
 
 #include "tools/write_guard/copies.h"
+#include "tools/write_guard/generation.h"
 #include "tools/write_guard/system_calls.h"
 
 namespace tundish::guard {
 namespace {
 
-bool is_unguarded(const char* path) {
-  return path == nullptr || path[0] == '\0' || !settings().on;
-}
+bool is_unguarded(const char* path) { return path == nullptr || path[0] == '\0' || !settings().on; }
 
 // The trial's path, with the slash that the script required.
 const char* use_own(const Place& place, Path& out) {
@@ -93,8 +92,8 @@ const char* for_reading(int folder, const char* path, Last last, Path& out) {
   const int error = errno;
   const char* chosen = path;
   Place place;
-  if (is_there(settings().folder)) {  // otherwise nothing was written yet
-    if (find(folder, path, last, place)) {
+  if (generation() != 0) {
+    if (find(folder, path, last, place, Purpose::read)) {
       chosen = place.free ? use_user(place, path, out) : choose_for_reading(place, path, out);
     } else if (place.mapped) {
       chosen = failing_path(errno, path, out);
@@ -179,8 +178,8 @@ const char* for_open_file(int file, Path& out) {
   struct stat opened;
   const bool is_users = find(AT_FDCWD, path, Last::keep, place) && !place.free &&
                         read_status(path, there) && !is_special(there.st_mode) &&
-                        ::syscall(SYS_fstat, file, &opened) == 0 &&
-                        there.st_ino == opened.st_ino && there.st_dev == opened.st_dev;
+                        ::syscall(SYS_fstat, file, &opened) == 0 && there.st_ino == opened.st_ino &&
+                        there.st_dev == opened.st_dev;
   const char* chosen = is_users ? for_change(AT_FDCWD, path, Last::keep, out) : nullptr;
   errno = error;
   return chosen;

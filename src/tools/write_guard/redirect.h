@@ -34,8 +34,7 @@ const char* for_open_file(int file, Path& out);
 // unlink and rmdir, rename, link: 0, or -1 with errno.
 int remove_file(int folder, const char* path);
 int remove_folder(int folder, const char* path);
-int rename_file(int old_folder, const char* old_path, int folder, const char* path,
-                unsigned flags);
+int rename_file(int old_folder, const char* old_path, int folder, const char* path, unsigned flags);
 int link_file(int old_folder, const char* old_path, int folder, const char* path, int flags);
 
 // The path as the script sees it: /a/b for FOLDER/files/a/b. In place.

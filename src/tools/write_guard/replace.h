@@ -20,14 +20,14 @@ Function original(const char* name, void*& found) {
 
 }  // namespace tundish::guard
 
-#define TUNDISH_REPLACE(result, name, ...)                                                     \
-  extern "C" __attribute__((visibility("default"))) result guarded_##name(__VA_ARGS__) __asm__( \
-      #name);                                                                                  \
+#define TUNDISH_REPLACE(result, name, ...)                                                      \
+  extern "C"                                                                                    \
+      __attribute__((visibility("default"))) result guarded_##name(__VA_ARGS__) __asm__(#name); \
   result guarded_##name(__VA_ARGS__)
 
 // Calls the original: TUNDISH_ORIGINAL(open)(path, flags).
-#define TUNDISH_ORIGINAL(name)                                                    \
-  ([] {                                                                           \
-    static void* found = nullptr;                                                 \
-    return tundish::guard::original<decltype(&guarded_##name)>(#name, found);     \
+#define TUNDISH_ORIGINAL(name)                                                \
+  ([] {                                                                       \
+    static void* found = nullptr;                                             \
+    return tundish::guard::original<decltype(&guarded_##name)>(#name, found); \
   }())

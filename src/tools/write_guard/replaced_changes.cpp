@@ -6,6 +6,7 @@
 
 #include <cstdio>
 
+#include "tools/write_guard/generation.h"
 #include "tools/write_guard/redirect.h"
 #include "tools/write_guard/replace.h"
 #include "tools/write_guard/system_calls.h"
@@ -18,6 +19,14 @@ bool is_on() { return settings().on; }
 
 // Without the sticky bit, which marks the stand-ins of a listing.
 mode_t plain(mode_t mode) { return is_on() ? mode & ~static_cast<mode_t>(S_ISVTX) : mode; }
+
+// The result of making a folder or a link, which other paths may lead through.
+int counted(int result) {
+  const int error = errno;
+  if (is_on()) count_change();
+  errno = error;
+  return result;
+}
 
 Last last_of(int flags) { return (flags & AT_SYMLINK_NOFOLLOW) != 0 ? Last::keep : Last::follow; }
 
@@ -42,7 +51,8 @@ TUNDISH_REPLACE(int, remove, const char* path) {
 }
 
 TUNDISH_REPLACE(int, rename, const char* from, const char* to) {
-  return is_on() ? rename_file(AT_FDCWD, from, AT_FDCWD, to, 0) : TUNDISH_ORIGINAL(rename)(from, to);
+  return is_on() ? rename_file(AT_FDCWD, from, AT_FDCWD, to, 0)
+                 : TUNDISH_ORIGINAL(rename)(from, to);
 }
 TUNDISH_REPLACE(int, renameat, int old_folder, const char* from, int folder, const char* to) {
   if (!is_on()) return TUNDISH_ORIGINAL(renameat)(old_folder, from, folder, to);
@@ -59,12 +69,12 @@ TUNDISH_REPLACE(int, renameat2, int old_folder, const char* from, int folder, co
 TUNDISH_REPLACE(int, mkdirat, int folder, const char* path, mode_t mode) {
   Path out;
   const char* chosen = for_new(folder, path, out);
-  return chosen != nullptr ? TUNDISH_ORIGINAL(mkdirat)(folder, chosen, plain(mode)) : -1;
+  return chosen != nullptr ? counted(TUNDISH_ORIGINAL(mkdirat)(folder, chosen, plain(mode))) : -1;
 }
 TUNDISH_REPLACE(int, mkdir, const char* path, mode_t mode) {
   Path out;
   const char* chosen = for_new(AT_FDCWD, path, out);
-  return chosen != nullptr ? TUNDISH_ORIGINAL(mkdir)(chosen, plain(mode)) : -1;
+  return chosen != nullptr ? counted(TUNDISH_ORIGINAL(mkdir)(chosen, plain(mode))) : -1;
 }
 
 TUNDISH_REPLACE(int, linkat, int old_folder, const char* from, int folder, const char* to,
@@ -79,7 +89,7 @@ TUNDISH_REPLACE(int, link, const char* from, const char* to) {
 TUNDISH_REPLACE(int, symlinkat, const char* target, int folder, const char* path) {
   Path out;
   const char* chosen = for_new(folder, path, out);
-  return chosen != nullptr ? TUNDISH_ORIGINAL(symlinkat)(target, folder, chosen) : -1;
+  return chosen != nullptr ? counted(TUNDISH_ORIGINAL(symlinkat)(target, folder, chosen)) : -1;
 }
 TUNDISH_REPLACE(int, symlink, const char* target, const char* path) {
   return guarded_symlinkat(target, AT_FDCWD, path);

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "tools/write_guard/generation.h"
 #include "tools/write_guard/redirect.h"
 #include "tools/write_guard/replace.h"
 #include "tools/write_guard/system_calls.h"
@@ -38,6 +39,9 @@ Result make_temporary(char* pattern, int suffix, Result failed, const Make& make
   const std::size_t end = 6 + static_cast<std::size_t>(suffix);
   if (chosen == pattern || suffix < 0 || size < end) return make(pattern);
   const Result result = make(out.text);
+  const int error = errno;
+  count_change();
+  errno = error;
   if (result != failed) {
     std::memcpy(pattern + size - end, out.text + std::strlen(out.text) - end, end);
   }
@@ -46,13 +50,13 @@ Result make_temporary(char* pattern, int suffix, Result failed, const Make& make
 
 }  // namespace
 
-#define TUNDISH_MODE(flags)                           \
-  mode_t mode = 0;                                    \
-  if (takes_mode(flags)) {                            \
-    va_list more;                                     \
-    va_start(more, flags);                            \
+#define TUNDISH_MODE(flags)                               \
+  mode_t mode = 0;                                        \
+  if (takes_mode(flags)) {                                \
+    va_list more;                                         \
+    va_start(more, flags);                                \
     mode = plain(static_cast<mode_t>(va_arg(more, int))); \
-    va_end(more);                                     \
+    va_end(more);                                         \
   }
 
 TUNDISH_REPLACE(int, openat, int folder, const char* path, int flags, ...) {

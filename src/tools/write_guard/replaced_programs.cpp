@@ -35,7 +35,7 @@ const char* find_program(const char* path, Path& out) {
 }  // namespace
 
 // The environment of a new program, on the stack: a child after vfork must not allocate.
-#define TUNDISH_COMPLETE(variables)      \
+#define TUNDISH_COMPLETE(variables)        \
   complete(variables, count_of(variables), \
            static_cast<char**>(            \
                __builtin_alloca((count_of(variables) + kVariables + 1) * sizeof(char*))))

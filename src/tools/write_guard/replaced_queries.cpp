@@ -60,8 +60,7 @@ TUNDISH_REPLACE(int, __lxstat, int, const char* path, struct stat* about) {
 TUNDISH_REPLACE(int, __lxstat64, int, const char* path, struct stat* about) {
   return status(AT_FDCWD, path, about, AT_SYMLINK_NOFOLLOW);
 }
-TUNDISH_REPLACE(int, __fxstatat, int, int folder, const char* path, struct stat* about,
-                int flags) {
+TUNDISH_REPLACE(int, __fxstatat, int, int folder, const char* path, struct stat* about, int flags) {
   return status(folder, path, about, flags);
 }
 TUNDISH_REPLACE(int, __fxstatat64, int, int folder, const char* path, struct stat* about,
@@ -89,7 +88,8 @@ TUNDISH_REPLACE(int, statfs64, const char* path, struct statfs* about) {
   return guarded_statfs(path, about);
 }
 
-// --- access ---------------------------------------------------------------------------------------
+// --- access
+// ---------------------------------------------------------------------------------------
 
 TUNDISH_REPLACE(int, access, const char* path, int mode) {
   Path out;
@@ -106,7 +106,8 @@ TUNDISH_REPLACE(int, euidaccess, const char* path, int mode) {
 }
 TUNDISH_REPLACE(int, eaccess, const char* path, int mode) { return guarded_euidaccess(path, mode); }
 
-// --- extended attributes --------------------------------------------------------------------------
+// --- extended attributes
+// --------------------------------------------------------------------------
 
 TUNDISH_REPLACE(ssize_t, getxattr, const char* path, const char* name, void* value,
                 std::size_t size) {
@@ -127,7 +128,8 @@ TUNDISH_REPLACE(ssize_t, llistxattr, const char* path, char* list, std::size_t s
   return TUNDISH_ORIGINAL(llistxattr)(read_path(path, out, Last::keep), list, size);
 }
 
-// --- links, and paths as results ------------------------------------------------------------------
+// --- links, and paths as results
+// ------------------------------------------------------------------
 
 // A link of /proc may name a file of the trial.
 TUNDISH_REPLACE(ssize_t, readlinkat, int folder, const char* path, char* text, std::size_t size) {

@@ -6,7 +6,7 @@
 
 namespace tundish::guard {
 
-constexpr int kMaxAllowed = 32;
+constexpr int kMaxAllowed = 64;
 
 struct Settings {
   bool on = false;              // false: every function calls the original

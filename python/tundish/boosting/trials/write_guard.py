@@ -55,8 +55,8 @@ def guard_variables(shared: Path, folder: Path, allowed: Iterable[str] = ()) -> 
     which files are written as usual.
     """
     temporary = _temporary_folder(folder)
-    places = [shared, folder, temporary, *_caches(), *allowed]
-    paths = [os.path.realpath(str(place)) for place in places]
+    places: list[str | Path] = [shared, folder, temporary, *_caches(), *allowed]
+    paths = [os.path.realpath(place) for place in places]
     if wrong := [path for path in paths if ":" in path]:
         raise GuardError(
             f"the path {wrong[0]} has a colon, which separates folders\n"

@@ -7,7 +7,7 @@ import math
 import sys
 from typing import Any
 
-from ..loaders.cached_batches import copy_batch
+from ..loaders.batch_copy import copy_batch
 from ..settings import Settings
 from . import gradient_errors, saved_state
 from .gradient_errors import Tensors
