@@ -12,6 +12,7 @@ from typing import Any
 from ..._process.code_origin import user_line
 from ...diagnosis.probe.imports import AfterImport
 from .boosted_model import BoostedModel, tensors_of
+from .call_sites import CallSite, ConstructionSites, call_site
 from .identities import model_identity, optimizer_identity
 from .loader_changes import LoaderChanges
 from .memory_layout import channels_last_obstacle
@@ -41,12 +42,17 @@ class ModelFacts:
     scripted: bool = False
     channels_last: str = ""  # what stands against the layout
     types: list[str] = field(default_factory=list)  # of floating-point parameters
+    made: CallSite = field(default_factory=CallSite)  # the constructor's call
+    call_sites: list[CallSite] = field(default_factory=list)  # of all training calls
+    output: str = ""  # "tensor", "tensors" (a tuple or list), "loss" (contains a scalar) or "other"
+    torch_forward: bool = False  # forward() is torch's, as in nn.Sequential
 
 
 @dataclass
 class OptimizerFacts:
     identity: OptimizerIdentity
     fused: str = ""  # what stands against fused kernels
+    made: CallSite = field(default_factory=CallSite)
 
 
 @dataclass
@@ -55,6 +61,7 @@ class SurveyFacts:
     optimizers: list[OptimizerFacts] = field(default_factory=list)
     loader: LoaderIdentity | None = None
     loader_place: Place = field(default_factory=Place)
+    loader_made: CallSite = field(default_factory=CallSite)
     workers: int = 0
     pins_memory: bool = False
     scaler: bool = False  # the script uses a GradScaler
@@ -75,27 +82,42 @@ class Survey:
 
     def __init__(self, finished: Callable[[SurveyFacts], None]) -> None:
         self._finished = finished
-        self._calls = ModuleCalls(self._model_called)
+        self._calls = ModuleCalls(self._model_called, self._model_returned)
         self._loaders = LoaderChanges(Request(), lambda name, reason: None)
+        self._sites = ConstructionSites()
         self._models: dict[int, tuple[Any, ModelFacts]] = {}
         self._shapes: dict[int, set[Any]] = {}
         self._optimizers: dict[int, Any] = {}
+        self._remove_hook: Callable[[], None] = lambda: None
         self._steps = 0
         self._done = False
         self._imports = AfterImport(
             {
                 "torch": self._hook_torch,
-                "torch.utils.data.dataloader": self._loaders.install,
+                "torch.utils.data.dataloader": self._hook_loaders,
             }
         )
 
     def install(self) -> None:
         self._imports.install()
 
+    def uninstall(self) -> None:
+        self._imports.uninstall()
+        self._calls.uninstall()
+        self._loaders.uninstall()
+        self._sites.uninstall()
+        self._remove_hook()
+
+    def _hook_loaders(self) -> None:
+        self._loaders.install()
+        self._sites.install_loaders()
+
     def _hook_torch(self) -> None:
         self._calls.install()
+        self._sites.install_torch()
         optimizers = sys.modules["torch.optim.optimizer"]
-        optimizers.register_optimizer_step_post_hook(self._optimizer_stepped)
+        hook = optimizers.register_optimizer_step_post_hook(self._optimizer_stepped)
+        self._remove_hook = hook.remove
 
     def _model_called(
         self, module: Any, frame: FrameType | None, arguments: Any
@@ -110,11 +132,19 @@ class Survey:
             self._models[id(module)] = known
         facts = known[1]
         facts.calls += 1
+        site = call_site(frame)
+        if site not in facts.call_sites:
+            facts.call_sites.append(site)
         shapes = self._shapes.setdefault(id(module), set())
         shapes.add(tuple(tuple(tensor.shape) for tensor in tensors_of(arguments)))
         facts.shapes = len(shapes)
         facts.autocast |= bool(torch.is_autocast_enabled(facts.identity.device))
         return None
+
+    def _model_returned(self, module: Any, out: Any) -> None:
+        known = self._models.get(id(module))
+        if known is not None:
+            known[1].output = _output_kind(out)
 
     def _optimizer_stepped(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         if self._done:
@@ -123,8 +153,9 @@ class Survey:
         self._steps += 1
         if self._steps >= STEPS * len(self._optimizers):
             self._done = True
-            self._calls.uninstall()
-            self._finished(self._facts())
+            facts = self._facts()
+            self.uninstall()
+            self._finished(facts)
 
     def _facts(self) -> SurveyFacts:
         torch = sys.modules["torch"]
@@ -136,15 +167,18 @@ class Survey:
             if module is None or not any(id(p) in trained for p in module.parameters()):
                 continue  # a loss with frozen weights, a teacher
             _complete(model, module)
+            model.made = self._sites.site_of(module)
             facts.models.append(model)
         facts.device = next((m.identity.device for m in facts.models), "cpu")
         facts.optimizers = [
-            OptimizerFacts(optimizer_identity(o), _fused_obstacle(o)) for o in optimizers
+            OptimizerFacts(optimizer_identity(o), _fused_obstacle(o), self._sites.site_of(o))
+            for o in optimizers
         ]
         watched = self._loaders.latest
         if watched is not None:
             loader = watched.loader()
             facts.loader, facts.loader_place = watched.identity, Place(*watched.place)
+            facts.loader_made = self._sites.site_of(loader)
             facts.workers = int(getattr(loader, "num_workers", 0) or 0)
             facts.pins_memory = bool(getattr(loader, "pin_memory", False))
         scalers = sys.modules.get("torch.amp.grad_scaler")
@@ -163,7 +197,18 @@ def _complete(facts: ModelFacts, module: Any) -> None:
     facts.compiled |= any(hasattr(part, "_orig_mod") for part in module.children())
     facts.channels_last = channels_last_obstacle(module)
     floats = (p.dtype for p in module.parameters() if p.is_floating_point())
+    facts.torch_forward = type(module).forward.__module__.startswith("torch.")
     facts.types = sorted({str(dtype) for dtype in floats})
+
+
+def _output_kind(out: Any) -> str:
+    torch = sys.modules["torch"]
+    if isinstance(out, torch.Tensor):
+        return "tensor" if out.is_floating_point() else "other"
+    tensors = [tensor for tensor in tensors_of(out) if tensor.is_floating_point()]
+    if any(tensor.dim() == 0 for tensor in tensors):
+        return "loss"
+    return "tensors" if isinstance(out, tuple | list) and len(tensors) == len(out) else "other"
 
 
 def _multiplies_bf16(device: str) -> bool:
