@@ -43,8 +43,9 @@ def _script_process(script):
         os.chdir(folder)
         sys.path[:], sys.argv[:], sys.dont_write_bytecode = path, argv, written
         for name in set(sys.modules) - modules:
-            file = getattr(sys.modules[name], "__file__", None) or ""
-            if file.startswith(str(script.parent)):
+            module = sys.modules[name]
+            files = [getattr(module, "__file__", None) or "", *getattr(module, "__path__", [])]
+            if any(file.startswith(str(script.parent)) for file in files):
                 del sys.modules[name]
         torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.benchmark = matmul, cudnn
 
@@ -98,7 +99,7 @@ def patched_run(folder, files, changes, facts_change=None):
     patch = write_patch(result_of(script, facts, changes), folder)
     apply_patch(folder, patch)
     after = run_script(script)
-    return Patched(before, after, patch, script.read_bytes().decode())
+    return Patched(before, after, patch, script.read_bytes().decode(errors="replace"))
 
 
 def apply_patch(folder: Path, patch):

@@ -66,6 +66,7 @@ class ConstructionSites:
     def __init__(self) -> None:
         self._sites: weakref.WeakKeyDictionary[Any, CallSite] = weakref.WeakKeyDictionary()
         self._undo: list[Callable[[], None]] = []
+        self._is_installed = True
 
     def install_torch(self) -> None:
         self._hook(sys.modules["torch"].nn.Module)
@@ -75,6 +76,7 @@ class ConstructionSites:
         self._hook(sys.modules["torch.utils.data.dataloader"].DataLoader)
 
     def uninstall(self) -> None:
+        self._is_installed = False  # torch.compile may have wrapped the hook of Module
         while self._undo:
             self._undo.pop()()
 
@@ -86,8 +88,9 @@ class ConstructionSites:
 
         @hidden
         def __init__(made: Any, *args: Any, **kwargs: Any) -> None:
-            with contextlib.suppress(TypeError):  # a class with __eq__ and without __hash__
-                self._sites[made] = call_site(sys._getframe(1), made)
+            if self._is_installed:
+                with contextlib.suppress(TypeError):  # a class with __eq__ and without __hash__
+                    self._sites[made] = call_site(sys._getframe(1), made)
             original(made, *args, **kwargs)
 
         __init__.__wrapped__ = original

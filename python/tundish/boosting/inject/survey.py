@@ -44,7 +44,8 @@ class ModelFacts:
     types: list[str] = field(default_factory=list)  # of floating-point parameters
     made: CallSite = field(default_factory=CallSite)  # the constructor's call
     call_sites: list[CallSite] = field(default_factory=list)  # of all training calls
-    output: str = ""  # "tensor", "tensors" (a tuple or list), "loss" (contains a scalar) or "other"
+    # "tensor", "tensors" (a tuple or list), "fields" (a named tuple), "loss" (contains a scalar), "other"
+    output: str = ""
     torch_forward: bool = False  # forward() is torch's, as in nn.Sequential
 
 
@@ -83,8 +84,8 @@ class Survey:
     def __init__(self, finished: Callable[[SurveyFacts], None]) -> None:
         self._finished = finished
         self._calls = ModuleCalls(self._model_called, self._model_returned)
-        self._loaders = LoaderChanges(Request(), lambda name, reason: None)
         self._sites = ConstructionSites()
+        self._loaders = LoaderChanges(Request(), lambda name, reason: None, self._sites)
         self._models: dict[int, tuple[Any, ModelFacts]] = {}
         self._shapes: dict[int, set[Any]] = {}
         self._optimizers: dict[int, Any] = {}
@@ -176,11 +177,9 @@ class Survey:
         ]
         watched = self._loaders.latest
         if watched is not None:
-            loader = watched.loader()
             facts.loader, facts.loader_place = watched.identity, Place(*watched.place)
-            facts.loader_made = self._sites.site_of(loader)
-            facts.workers = int(getattr(loader, "num_workers", 0) or 0)
-            facts.pins_memory = bool(getattr(loader, "pin_memory", False))
+            facts.loader_made = watched.made
+            facts.workers, facts.pins_memory = watched.workers, watched.pins_memory
         scalers = sys.modules.get("torch.amp.grad_scaler")
         facts.scaler = scalers is not None and _uses_scaler(optimizers)
         facts.steps = self._steps
@@ -206,9 +205,9 @@ def _output_kind(out: Any) -> str:
     if isinstance(out, torch.Tensor):
         return "tensor" if out.is_floating_point() else "other"
     tensors = [tensor for tensor in tensors_of(out) if tensor.is_floating_point()]
-    if any(tensor.dim() == 0 for tensor in tensors):
-        return "loss"
-    return "tensors" if isinstance(out, tuple | list) and len(tensors) == len(out) else "other"
+    if isinstance(out, tuple | list) and tensors and len(tensors) == len(out):
+        return "fields" if hasattr(out, "_fields") else "tensors"
+    return "loss" if any(tensor.dim() == 0 for tensor in tensors) else "other"
 
 
 def _multiplies_bf16(device: str) -> bool:

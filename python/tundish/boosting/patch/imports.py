@@ -4,8 +4,17 @@ from __future__ import annotations
 
 import ast
 
-from .edits import BEFORE, CannotEdit, Edits, TextEdit, TreeCopy, lines_after, stands_alone
-from .edits import statements
+from .edits import (
+    BEFORE,
+    COMMENT,
+    CannotEdit,
+    Edits,
+    TextEdit,
+    TreeCopy,
+    lines_after,
+    stands_alone,
+    statements,
+)
 from .source_file import SourceFile, first_line
 
 _BLOCKS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.For, ast.While, ast.With)
@@ -14,7 +23,8 @@ _BLOCKS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.For, ast.Whi
 def after_imports(source: SourceFile, edits: Edits) -> Edits:
     """Returns edits that import what the new code needs and then run its flags."""
     modules, flags = edits.modules, list(dict.fromkeys(edits.flags))
-    limit = min((edit.start for edit in edits.texts), default=len(source.text))
+    starts = [edit.start for edit in edits.texts if edit.rank != COMMENT]
+    limit = min(starts, default=len(source.text))
     if flags:
         modules = modules | {"torch"}
     for name in sorted(modules):

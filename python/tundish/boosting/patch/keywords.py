@@ -80,9 +80,19 @@ def _append(source: SourceFile, call: ast.Call, new: ast.keyword, text: str) -> 
         if isinstance(last, ast.GeneratorExp) and source.end(last) == source.end(call):
             raise CannotEdit("the only argument is a generator expression without parentheses")
         place = _after_parentheses(source, last)
-        return Edits([TextEdit(place, place, f", {text}")], [change])
+        return Edits([TextEdit(place, place, f",{_space(source, last, place)}{text}")], [change])
     place = source.end(call) - 1  # before the closing parenthesis
     return Edits([TextEdit(place, place, text)], [change])
+
+
+def _space(source: SourceFile, last: ast.expr, place: int) -> str:
+    """Returns what separates a new argument: a new line if the call has an argument per line."""
+    line = last.end_lineno or last.lineno
+    rest = source.text[place : source.line_start(line + 1)]
+    begins = source.text[source.line_start(last.lineno) : source.start(last)].strip()
+    if rest.strip() != "," or "=" in begins.rstrip("=") or "(" in begins or "," in begins:
+        return " "
+    return source.newline(line) + source.indentation(last.lineno)
 
 
 def _keyword_start(source: SourceFile, keyword: ast.keyword) -> int:

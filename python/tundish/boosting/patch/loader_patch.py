@@ -5,19 +5,21 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from .code_search import bindings, call_at, is_path
+from .code_search import bindings, call_at, is_path, last_name
 from .edits import CannotEdit, Edits, insert_after, wrap_expression
 from .keywords import set_keyword
 from .source_file import SourceFile
 
 # Positions of arguments of DataLoader that a script may pass without a name.
 _POSITIONS = {"num_workers": 5, "pin_memory": 7}
+_PREPARE = ("prepare", "prepare_data_loader", "setup_dataloaders")
 # Functions that a loop calls with the loader.
-_AROUND = ("enumerate", "tqdm", "trange", "iter", "zip", "track", "cycle", "islice")
+_AROUND = ("enumerate", "tqdm", "iter", "track", "cycle", "islice")
 
 
 def accelerated_constructor(source: SourceFile, site: dict[str, Any], pack: str) -> Edits:
     """Wraps the call that constructs the DataLoader."""
+    check_prepare(source)
     call = call_at(source, site)
     edits = wrap_expression(source, call, "tundish.accelerate(", _pack_argument(pack) + ")")
     edits.modules.add("tundish")
@@ -26,6 +28,7 @@ def accelerated_constructor(source: SourceFile, site: dict[str, Any], pack: str)
 
 def accelerated_loop(source: SourceFile, line: int, pack: str) -> Edits:
     """Accelerates a loader that a library constructed: below the assignment of its name."""
+    check_prepare(source)
     loader = _loader_of_loop(source, line)
     name = ast.unparse(loader)
     place = _assignment(source, loader, name)
@@ -42,14 +45,12 @@ def keyword_of_loader(source: SourceFile, site: dict[str, Any], name: str, value
     return set_keyword(source, call, name, value, _POSITIONS[name])
 
 
-def passed_to_prepare(source: SourceFile) -> bool:
-    """Returns whether the file calls Accelerate's prepare(), which needs torch's own loader."""
-    return any(
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and node.func.attr in ("prepare", "prepare_data_loader", "setup_dataloaders")
-        for node in ast.walk(source.tree)
-    )
+def check_prepare(source: SourceFile) -> None:
+    """Raises CannotEdit if the file calls Accelerate's or Fabric's functions for torch's loaders."""
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Call) and last_name(node.func) in _PREPARE:
+            name = last_name(node.func)
+            raise CannotEdit(f"{name}() of Accelerate or Fabric needs torch's own DataLoader")
 
 
 def _accelerated(code: str, pack: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import tokenize
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,7 +73,10 @@ def _autocast(
     header = f"with {autocast_code(device)}:"
     place = source.line_start(line)
     edits = Edits([TextEdit(place, place, f"{outer}{header}{newline}", BEFORE)])
-    inside_strings = source.strings_over_lines()
+    try:
+        inside_strings = source.strings_over_lines()
+    except (SyntaxError, tokenize.TokenError) as error:
+        raise CannotEdit("the lines of the file cannot be told apart") from error
     for number in range(line, statement.end_lineno + 1):
         if number not in inside_strings and source.lines[number - 1].strip():
             begin = source.line_start(number)
@@ -131,8 +135,8 @@ def _conversion(
         return f"{name} = {name}.float()"
     if len(targets) == 1 and output == "tensors" and _is_path(target):
         name = ast.unparse(target)
-        return f"{name} = [part.float() for part in {name}]"
-    if len(targets) == 1 and output == "tensors" and isinstance(target, ast.Tuple):
+        return f"{name} = tuple(part.float() for part in {name})"
+    if len(targets) == 1 and output in ("tensors", "fields") and isinstance(target, ast.Tuple):
         if all(isinstance(part, ast.Name) for part in target.elts):
             names = [ast.unparse(part) for part in target.elts]
             return f"{', '.join(names)} = {', '.join(f'{name}.float()' for name in names)}"

@@ -88,7 +88,8 @@ class SourceFile:
         """Returns the lines that begin within a string."""
         opened: list[int] = []
         inside: set[int] = set()
-        for token in tokenize.generate_tokens(iter([*self.lines, ""]).__next__):
+        lines = [line.rstrip("\r\n") + "\n" for line in self.lines]  # it takes no \r alone
+        for token in tokenize.generate_tokens(iter([*lines, ""]).__next__):
             name = tokenize.tok_name[token.type]
             if name in ("FSTRING_START", "TSTRING_START"):
                 opened.append(token.start[0])

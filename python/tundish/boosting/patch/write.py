@@ -13,12 +13,7 @@ from .by_hand import ByHand
 from .diff import count_changed_lines
 from .edits import CannotEdit, Edits
 from .hand_code import hand_code
-from .loader_patch import (
-    accelerated_constructor,
-    accelerated_loop,
-    keyword_of_loader,
-    passed_to_prepare,
-)
+from .loader_patch import accelerated_constructor, accelerated_loop, keyword_of_loader
 from .model_patch import ModelCode, fused_keyword, statement_below_model, statements_on_models
 from .precision_patch import autocast_call, calls_by_statement
 from .project import Project
@@ -90,7 +85,7 @@ class _Writer:
     def _accelerate(self, name: str, pack: str) -> None:
         made, loop = self._survey["loader_made"], {**_NOWHERE, **self._survey["loader_place"]}
         if made["is_direct"]:
-            self._try(name, pack, made, lambda s: _accelerated(s, self._survey, pack))
+            self._try(name, pack, made, lambda s: accelerated_constructor(s, made, pack))
         else:
             self._try(name, pack, loop, lambda s: accelerated_loop(s, loop["line"], pack))
 
@@ -171,12 +166,6 @@ class _Writer:
         found = ByHand(name, reason, code, place)
         if not any(one == found for one, _ in self._hand):
             self._hand.append((found, site))
-
-
-def _accelerated(source: SourceFile, survey: dict[str, Any], pack: str) -> Edits:
-    if "accelerate" in survey["frameworks"] and passed_to_prepare(source):
-        raise CannotEdit("prepare() of Accelerate needs torch's own DataLoader")
-    return accelerated_constructor(source, survey["loader_made"], pack)
 
 
 def _sites(models: list[dict[str, Any]]) -> set[str]:
