@@ -107,5 +107,6 @@ def apply_patch(folder: Path, patch):
     file.write_bytes(patch.data)
     dry = ["patch", "-p1", "--dry-run", "--binary", "-i", str(file)]
     done = subprocess.run(dry, cwd=folder, capture_output=True, text=True)
-    assert done.returncode == 0 and "fuzz" not in done.stdout, done.stdout + done.stderr
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "fuzz" not in done.stdout
     git(folder, "apply", str(file))

@@ -23,9 +23,11 @@ def _call(draw, name, arguments):
         inner = ",\n            ".join(arguments)
         return f"{name}(\n            {inner}{comma}  # ünïcode (\n    )"
     if style == 3:
-        return f"{name} \\\n    ({', '.join(arguments[:-1])}{',' * bool(arguments[1:])} ({arguments[-1].partition('=')[0]}))" if (
-            "=" not in arguments[-1]
-        ) else f"({name}({', '.join(arguments)}))"
+        return (
+            f"{name} \\\n    ({', '.join(arguments[:-1])}{',' * bool(arguments[1:])} ({arguments[-1].partition('=')[0]}))"
+            if ("=" not in arguments[-1])
+            else f"({name}({', '.join(arguments)}))"
+        )
     return f"{name}(({arguments[0]}) {''.join(', ' + one for one in arguments[1:])})"
 
 
@@ -34,7 +36,9 @@ def _script(draw):
     comment = lambda: draw.choice(["", "", "  # note", "  # 日本 ; )", " #'''"])  # noqa: E731
     blank = lambda: draw.choice(["", "", "\n", "\n\n", "# a comment\n", "    # odd\n"])  # noqa: E731
     join = lambda: draw.choice([comment() + "\n    ", "; ", " ;\\\n  "])  # noqa: E731
-    head = draw.choice(['"""Doc."""\nfrom __future__ import annotations\n', "'doc'; import math\n", ""])
+    head = draw.choice(
+        ['"""Doc."""\nfrom __future__ import annotations\n', "'doc'; import math\n", ""]
+    )
     loader = _call(draw, "D.DataLoader", ["data", "batch_size=8"])
     optimizer = _call(draw, "torch.optim.SGD", ["model.parameters()", "lr=0.1"])
     called = _call(draw, "model", ["x"])
@@ -86,7 +90,9 @@ def test_random_formatting_is_kept(tmp_path, seed):
     assert [one.reason for one in patch.by_hand] == []
     apply_patch(folder, patch)
     new = script.read_bytes()
-    assert new.count(b"\r") == (new.count(b"\n") if ending == "\r\n" else new.count(ending.encode()) * (ending == "\r"))
+    assert new.count(b"\r") == (
+        new.count(b"\n") if ending == "\r\n" else new.count(ending.encode()) * (ending == "\r")
+    )
     assert run_script(script)["losses"] == pytest.approx(before["losses"], rel=0.05)
     git(folder, "apply", "-R", str(tmp_path / "project.diff"))
     assert script.read_bytes() == data

@@ -86,18 +86,18 @@ class ConstructionSites:
     def _hook(self, kind: Any) -> None:
         original = kind.__init__
 
-        @hidden
         def __init__(made: Any, *args: Any, **kwargs: Any) -> None:
             if self._is_installed:
                 with contextlib.suppress(TypeError):  # a class with __eq__ and without __hash__
                     self._sites[made] = call_site(sys._getframe(1), made)
             original(made, *args, **kwargs)
 
-        __init__.__wrapped__ = original
-        kind.__init__ = __init__
+        replacement: Any = hidden(__init__)
+        replacement.__wrapped__ = original
+        kind.__init__ = replacement
 
         def undo() -> None:
-            if vars(kind).get("__init__") is __init__:
+            if vars(kind).get("__init__") is replacement:
                 kind.__init__ = original
 
         self._undo.append(undo)

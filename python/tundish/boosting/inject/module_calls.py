@@ -92,7 +92,9 @@ class ModuleCalls:
         def call(module: Any, *args: Any, **kwargs: Any) -> Any:
             if is_compiling():
                 return original(module, *args, **kwargs)
-            if getattr(active, "inside", False):  # a part of a boosted model, or its own second call
+            if getattr(
+                active, "inside", False
+            ):  # a part of a boosted model, or its own second call
                 return original(module, *args, **kwargs)
             boosted = self._boosted.get(id(module))
             if boosted is None and module.training and is_grad_enabled():

@@ -88,9 +88,9 @@ def bindings(source: SourceFile, path: str, scope: ast.AST) -> list[ast.stmt]:
         elif isinstance(node, ast.AnnAssign) and node.value is not None:
             targets = [node.target]
         for target in targets:
-            if source.scope(node) is scope or not isinstance(target, ast.Name):
-                if path in [ast.unparse(one) for one in _flat(target)]:
-                    found.append(node)  # type: ignore[arg-type]
+            is_here = source.scope(node) is scope or not isinstance(target, ast.Name)
+            if is_here and path in [ast.unparse(one) for one in _flat(target)]:
+                found.append(node)  # type: ignore[arg-type]
     return found
 
 

@@ -141,7 +141,10 @@ def insert_after(source: SourceFile, statement: ast.stmt, codes: list[str]) -> E
 def lines_after(source: SourceFile, statement: ast.stmt, lines: list[str]) -> TextEdit:
     """Returns the edit that inserts whole lines after the last line of a statement."""
     assert statement.end_lineno is not None
-    newline, place = source.newline(statement.end_lineno), source.line_start(statement.end_lineno + 1)
+    newline, place = (
+        source.newline(statement.end_lineno),
+        source.line_start(statement.end_lineno + 1),
+    )
     text = "".join(line + newline for line in lines)
     if place == len(source.text) and not source.text.endswith(("\n", "\r")):
         text = newline + text[: -len(newline)]

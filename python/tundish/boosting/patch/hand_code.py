@@ -28,16 +28,13 @@ def hand_code(project: Project, name: str, value: str, site: dict[str, Any], dev
         return "fused=True  # argument of the optimizer"
     if name == "tf32":
         return (
-            "torch.backends.cuda.matmul.allow_tf32 = True\n"
-            "torch.backends.cudnn.allow_tf32 = True"
+            "torch.backends.cuda.matmul.allow_tf32 = True\ntorch.backends.cudnn.allow_tf32 = True"
         )
     if name == "cudnn_benchmark":
         return "torch.backends.cudnn.benchmark = True"
     if name == "bf16":
         code = _one_line(source, call) if site.get("is_direct") else "model(inputs)"
-        return (
-            f"with {autocast_code(device)}:\n    outputs = {code}\noutputs = outputs.float()"
-        )
+        return f"with {autocast_code(device)}:\n    outputs = {code}\noutputs = outputs.float()"
     model = _model_name(source, call)
     if name == "channels_last":
         return f"{model}.to(memory_format=torch.channels_last)"
@@ -45,9 +42,7 @@ def hand_code(project: Project, name: str, value: str, site: dict[str, Any], dev
     return f"{model}.compile({mode}dynamic=False)"
 
 
-def _found(
-    project: Project, site: dict[str, Any]
-) -> tuple[SourceFile | None, ast.Call | None]:
+def _found(project: Project, site: dict[str, Any]) -> tuple[SourceFile | None, ast.Call | None]:
     try:
         source = project.draft(site["file"] or project.script).source
         return source, call_at(source, site)

@@ -57,9 +57,8 @@ def _anchor(source: SourceFile, follows_torch: bool, limit: int) -> ast.stmt | N
     """
     body = source.tree.body
     last = -1
-    if body and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
-        if isinstance(body[0].value.value, str):
-            last = 0  # the docstring
+    if ast.get_docstring(source.tree, clean=False) is not None:
+        last = 0
     for index, statement in enumerate(body):
         if source.end(statement) > limit or isinstance(statement, _BLOCKS):
             break
@@ -105,5 +104,3 @@ def _check_name(source: SourceFile, name: str) -> None:
                     bound = name
         if bound == name:
             raise CannotEdit(f"{name} is the name of something else in this file")
-
-

@@ -28,24 +28,20 @@ def set_keyword(
                 source, other, ast.keyword(replaces, ast.Constant(False)), f"{replaces}=False"
             )
         return edits
-    if position is not None and len(call.args) > position:
-        if not any(isinstance(arg, ast.Starred) for arg in call.args[: position + 1]):
-            return _replace_argument(source, call.args[position], value)
+    plain = next((i for i, a in enumerate(call.args) if isinstance(a, ast.Starred)), len(call.args))
+    if position is not None and plain > position:
+        return _replace_argument(source, call.args[position], value)
     if any(isinstance(arg, ast.Starred) for arg in call.args):
         raise CannotEdit("the arguments of the call are unpacked from a sequence")
-    unpacked = [keyword for keyword in call.keywords if keyword.arg is None]
+    unpacked = [keyword.value for keyword in call.keywords if keyword.arg is None]
     if len(unpacked) > 1:
         raise CannotEdit("the arguments of the call are unpacked from several dicts")
-    if unpacked:
-        removed = f', "{replaces}": False' if replaces else ""
-        return wrap_expression(
-            source, unpacked[0].value, "{**", f'{removed}, "{name}": {value}}}'
-        ) if _is_primary(unpacked[0].value) else _no_edit()
-    return _append(source, call, new, f"{name}={value}")
-
-
-def _no_edit() -> Edits:
-    raise CannotEdit("the arguments of the call are unpacked from an expression")
+    if not unpacked:
+        return _append(source, call, new, f"{name}={value}")
+    if not _is_primary(unpacked[0]):
+        raise CannotEdit("the arguments of the call are unpacked from an expression")
+    removed = f', "{replaces}": False' if replaces else ""
+    return wrap_expression(source, unpacked[0], "{**", f'{removed}, "{name}": {value}}}')
 
 
 def _is_primary(node: ast.expr) -> bool:

@@ -67,8 +67,7 @@ def _loader_of_loop(source: SourceFile, line: int) -> ast.expr:
         (
             node
             for node in ast.walk(source.tree)
-            if isinstance(node, ast.For)
-            and node.iter.lineno <= line <= (node.iter.end_lineno or 0)
+            if isinstance(node, ast.For) and node.iter.lineno <= line <= (node.iter.end_lineno or 0)
         ),
         None,
     )
@@ -91,12 +90,14 @@ def _assignment(source: SourceFile, loader: ast.expr, name: str) -> ast.stmt:
         scope = source.scope(loader)
         arguments = [node.arg for node in ast.walk(scope) if isinstance(node, ast.arg)]
         if name in arguments:
-            raise CannotEdit("a library constructs the DataLoader, and the loop gets it as argument")
+            raise CannotEdit(
+                "a library constructs the DataLoader, and the loop gets it as argument"
+            )
         if not bindings(source, name, scope):
             scope = source.tree
     found = bindings(source, name, scope)
     if len(found) != 1:
-        raise CannotEdit(f"a library constructs the DataLoader, and {name} has no single assignment")
+        raise CannotEdit(
+            f"a library constructs the DataLoader, and {name} has no single assignment"
+        )
     return found[0]
-
-

@@ -25,7 +25,9 @@ def models_of_optimizer(source: SourceFile, call: ast.Call, limit: int = 3) -> l
     scope = source.scope(call)
     while not found and names and limit:
         limit -= 1
-        sources = [node for node in ast.walk(scope) if _fills(node, names, source.end(call), source)]
+        sources = [
+            node for node in ast.walk(scope) if _fills(node, names, source.end(call), source)
+        ]
         for node in sources:
             _collect(node, found)
         names = {name.id for node in sources for name in _names([node])} - names
@@ -34,9 +36,9 @@ def models_of_optimizer(source: SourceFile, call: ast.Call, limit: int = 3) -> l
 
 def _collect(node: ast.AST, found: dict[str, ast.expr]) -> None:
     for one in ast.walk(node):
-        if isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute):
-            if one.func.attr in _PARAMETERS:
-                found.setdefault(ast.unparse(one.func.value), one.func.value)
+        function = one.func if isinstance(one, ast.Call) else None
+        if isinstance(function, ast.Attribute) and function.attr in _PARAMETERS:
+            found.setdefault(ast.unparse(function.value), function.value)
 
 
 def _names(nodes: Sequence[ast.AST]) -> list[ast.Name]:

@@ -8,8 +8,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from .code_search import Site, call_at, deferred
-from .edits import BEFORE, INDENT, CannotEdit, Edits, TextEdit, TreeCopy
-from .edits import lines_after, stands_alone, statements
+from .edits import (
+    BEFORE,
+    INDENT,
+    CannotEdit,
+    Edits,
+    TextEdit,
+    TreeCopy,
+    lines_after,
+    stands_alone,
+    statements,
+)
 from .source_file import SourceFile
 
 _SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return)
@@ -136,11 +145,17 @@ def _conversion(
     if len(targets) == 1 and output == "tensors" and _is_path(target):
         name = ast.unparse(target)
         return f"{name} = tuple(part.float() for part in {name})"
-    if len(targets) == 1 and output in ("tensors", "fields") and isinstance(target, ast.Tuple):
-        if all(isinstance(part, ast.Name) for part in target.elts):
-            names = [ast.unparse(part) for part in target.elts]
-            return f"{', '.join(names)} = {', '.join(f'{name}.float()' for name in names)}"
+    names = _names(target)
+    if len(targets) == 1 and output in ("tensors", "fields") and names:
+        return f"{', '.join(names)} = {', '.join(f'{name}.float()' for name in names)}"
     raise CannotEdit("the outputs must be converted to float32, and they are not one tensor")
+
+
+def _names(target: ast.expr) -> list[str]:
+    """Returns the names of a target such as `out, features`, or an empty list."""
+    parts = target.elts if isinstance(target, ast.Tuple) else []
+    names = [part.id for part in parts if isinstance(part, ast.Name)]
+    return names if len(names) == len(parts) else []
 
 
 def _is_path(target: ast.expr) -> bool:

@@ -20,7 +20,9 @@ class SourceFile:
         self.encoding, _ = tokenize.detect_encoding(io.BytesIO(self.data).readline)
         self._mark = codecs.BOM_UTF8 if self.encoding == "utf-8-sig" else b""
         self.text = self.data.decode(self.encoding)
-        self.lines = list(io.StringIO(self.text, newline=""))  # with their endings; line 1: lines[0]
+        self.lines = list(
+            io.StringIO(self.text, newline="")
+        )  # with their endings; line 1: lines[0]
         self.tree = parsed(self.text)
         self._parents = {
             id(child): node for node in ast.walk(self.tree) for child in ast.iter_child_nodes(node)
@@ -39,7 +41,8 @@ class SourceFile:
         return self._offset(node.lineno, node.col_offset)
 
     def end(self, node: ast.expr | ast.stmt) -> int:
-        assert node.end_lineno is not None and node.end_col_offset is not None
+        assert node.end_lineno is not None
+        assert node.end_col_offset is not None
         return self._offset(node.end_lineno, node.end_col_offset)
 
     def code(self, node: ast.expr | ast.stmt) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -112,13 +113,13 @@ class _Writer:
             if optimizer["made"]["is_direct"]:
                 self._try(
                     *(name, value, optimizer["made"]),
-                    lambda s, one=optimizer: statements_on_models(s, one, models, codes),
+                    partial(statements_on_models, optimizer=optimizer, models=models, codes=codes),
                 )
             else:
                 for model in models:
                     self._try(
                         *(name, value, model["made"]),
-                        lambda s, one=model: statement_below_model(s, one, codes),
+                        partial(statement_below_model, model=model, codes=codes),
                     )
         if len(self._hand) == before and len(codes.names) < len(_sites(models)):
             site = models[0]["made"]
@@ -127,7 +128,7 @@ class _Writer:
     def _fused(self, name: str, value: str) -> None:
         for optimizer in self._optimizers():
             made = optimizer["made"]
-            self._try(name, value, made, lambda s, one=optimizer: fused_keyword(s, one))
+            self._try(name, value, made, partial(fused_keyword, optimizer=optimizer))
 
     def _optimizers(self) -> list[dict[str, Any]]:
         """Returns the optimizers, one for each line that constructs some."""
@@ -143,7 +144,7 @@ class _Writer:
                 self._by_hand(name, value, first, str(error))
                 continue
             for call in calls:
-                self._try(name, value, call.site, lambda s, one=call: autocast_call(s, one))
+                self._try(name, value, call.site, partial(autocast_call, found=call))
 
     # --- results -------------------------------------------------------------------------------
 
