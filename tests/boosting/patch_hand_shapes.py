@@ -18,6 +18,15 @@ UNPACKED = PLAIN.replace("DataLoader(data, batch_size=8)", "DataLoader(*[data, 8
     "model.parameters(), lr=0.1", "**dict(params=model.parameters()), **dict(lr=0.1)"
 )
 HELPER = "class Optimizer(torch.optim.SGD):\n    pass\n"
+GENERATOR = PLAIN.replace(
+    "model.parameters(), lr", "[p for m in [model] for p in m.parameters()], lr"
+)
+OTHER_SCOPE = PLAIN.replace(
+    "model = Net()", "def parts(net):\n    groups = net.parameters()\nmodel = Net()"
+).replace(
+    "torch.optim.SGD(model.parameters(), lr=0.1)",
+    "(lambda groups: torch.optim.SGD(groups, lr=0.1))(model.parameters())",
+)
 SUBCLASS = PLAIN.replace("loader = ", HELPER + "loader = ").replace(
     "torch.optim.SGD(m", "Optimizer(m"
 )
@@ -29,6 +38,14 @@ BY_HAND = {
     "comprehension": Shape(
         *({"t.py": COMPREHENSION}, (), ("channels_last",)),
         {"channels_last": "the optimizer is constructed in an expression that runs elsewhere"},
+    ),
+    "list of parameters": Shape(
+        *({"t.py": GENERATOR}, (), ("channels_last",)),
+        {"channels_last": "the arguments of the optimizer give the model no name"},
+    ),
+    "lambda with the optimizer": Shape(
+        *({"t.py": OTHER_SCOPE}, (), ("compile",)),
+        {"compile": "the optimizer is constructed in an expression that runs elsewhere"},
     ),
     "getattr": Shape(
         {"t.py": GETATTR}, (), ("fused",), {"fused": "the line constructs other optimizers, too"}

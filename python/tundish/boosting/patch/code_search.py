@@ -13,7 +13,7 @@ Site = dict[str, Any]  # a CallSite of the survey, as JSON
 
 def call_at(source: SourceFile, site: Site) -> ast.Call:
     """Returns the call that ran at a site. Raises CannotEdit if there is none, or several."""
-    line, calls = site["line"], [n for n in ast.walk(source.tree) if isinstance(n, ast.Call)]
+    line, calls = site["line"], _calls(source.tree)
     if site["end_line"]:
         place = (site["end_line"], site["end_column"])
         found = [call for call in calls if (call.end_lineno, call.end_col_offset) == place]
@@ -25,9 +25,16 @@ def call_at(source: SourceFile, site: Site) -> ast.Call:
         raise CannotEdit("the call was not found")
     if len(found) > 1:
         raise CannotEdit(f"line {line} has several calls")
-    if any(isinstance(n, ast.JoinedStr | ast.FormattedValue) for n in source.parents(found[0])):
-        raise CannotEdit("the call is in an f-string")
     return found[0]
+
+
+def _calls(node: ast.AST) -> list[ast.Call]:
+    """Returns the calls in a tree, without f-strings: Python 3.11 gives wrong positions there."""
+    found = [node] if isinstance(node, ast.Call) else []
+    for child in ast.iter_child_nodes(node):
+        if not isinstance(child, ast.JoinedStr):
+            found += _calls(child)
+    return found
 
 
 def node_at_line(source: SourceFile, line: int) -> ast.stmt | None:
@@ -75,6 +82,21 @@ def comprehension(source: SourceFile, node: ast.AST) -> bool:
             return False
         if isinstance(parent, kinds):
             return True
+    return False
+
+
+def is_bound_within(source: SourceFile, path: ast.expr) -> bool:
+    """Returns whether a comprehension or lambda of the statement binds the name of a path."""
+    root = ast.unparse(path).partition(".")[0].partition("[")[0]
+    for parent in source.parents(path):
+        if isinstance(parent, ast.stmt):
+            return False
+        targets: list[ast.AST] = [one.target for one in getattr(parent, "generators", [])]
+        if isinstance(parent, ast.Lambda):
+            targets.append(parent.args)
+        for node in (node for target in targets for node in ast.walk(target)):
+            if root in (getattr(node, "id", None), getattr(node, "arg", None)):
+                return True
     return False
 
 

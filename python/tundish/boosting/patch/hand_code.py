@@ -12,9 +12,21 @@ from .precision_patch import autocast_code
 from .project import Project
 from .source_file import SourceFile
 
+_TRANSFORMERS = {
+    "bf16": "bf16=True",
+    "compile": "torch_compile=True",
+    "fused": 'optim="adamw_torch_fused"',
+    "tf32": "tf32=True",
+}
 
-def hand_code(project: Project, name: str, value: str, site: dict[str, Any], device: str) -> str:
+
+def hand_code(
+    project: Project, name: str, value: str, site: dict[str, Any], survey: dict[str, Any]
+) -> str:
     """Returns the code of a change at a site."""
+    is_library = site["line"] and not site["is_direct"]
+    if is_library and name in _TRANSFORMERS and "transformers" in survey["frameworks"]:
+        return f"{_TRANSFORMERS[name]}  # argument of TrainingArguments"
     source, call = _found(project, site)
     pack = f", pack={value!r}" if name == "accelerate" and value else ""
     if name == "accelerate":
@@ -34,7 +46,7 @@ def hand_code(project: Project, name: str, value: str, site: dict[str, Any], dev
         return "torch.backends.cudnn.benchmark = True"
     if name == "bf16":
         code = _one_line(source, call) if site.get("is_direct") else "model(inputs)"
-        return f"with {autocast_code(device)}:\n    outputs = {code}\noutputs = outputs.float()"
+        return f"with {autocast_code(survey['device'])}:\n    outputs = {code}\noutputs = outputs.float()"
     model = _model_name(source, call)
     if name == "channels_last":
         return f"{model}.to(memory_format=torch.channels_last)"

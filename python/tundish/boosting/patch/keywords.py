@@ -20,6 +20,8 @@ def set_keyword(
     new = ast.keyword(name, ast.parse(value, mode="eval").body)
     keywords = {keyword.arg: keyword for keyword in call.keywords if keyword.arg is not None}
     old = keywords.get(name) or keywords.get(replaces)
+    if old is not None and old.arg != name and len(keywords) < len(call.keywords):
+        raise CannotEdit("the arguments of the call are unpacked from a dict")
     if old is not None:
         edits = _replace(source, old, new, f"{name}={value}")
         if old.arg == name and replaces in keywords:

@@ -7,7 +7,7 @@ import contextlib
 from collections.abc import Sequence
 from typing import Any
 
-from .code_search import call_at, comprehension, is_path
+from .code_search import call_at, comprehension, is_bound_within, is_path
 from .edits import CannotEdit
 from .source_file import SourceFile
 
@@ -22,12 +22,10 @@ def models_of_optimizer(source: SourceFile, call: ast.Call, limit: int = 3) -> l
     found: dict[str, ast.expr] = {}
     names = {node.id for node in _names([*call.args, *(k.value for k in call.keywords)])}
     _collect(call, found)
-    scope = source.scope(call)
+    scope, end = source.scope(call), source.end(call)
     while not found and names and limit:
         limit -= 1
-        sources = [
-            node for node in ast.walk(scope) if _fills(node, names, source.end(call), source)
-        ]
+        sources = [node for node in ast.walk(scope) if _fills(node, names, end, source, scope)]
         for node in sources:
             _collect(node, found)
         names = {name.id for node in sources for name in _names([node])} - names
@@ -45,9 +43,11 @@ def _names(nodes: Sequence[ast.AST]) -> list[ast.Name]:
     return [n for node in nodes for n in ast.walk(node) if isinstance(n, ast.Name)]
 
 
-def _fills(node: ast.AST, names: set[str], end: int, source: SourceFile) -> bool:
+def _fills(node: ast.AST, names: set[str], end: int, source: SourceFile, scope: ast.AST) -> bool:
     """Returns whether a statement above the optimizer assigns, loops over or appends to a name."""
     if not isinstance(node, ast.stmt) or source.start(node) >= end:
+        return False
+    if source.scope(node) is not scope:
         return False
     if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
@@ -71,7 +71,7 @@ def model_expressions(
     found = models_of_optimizer(source, call)
     if not found:
         raise CannotEdit("the arguments of the optimizer name no model")
-    if not all(is_path(node) for node in found):
+    if not all(is_path(node) and not is_bound_within(source, node) for node in found):
         raise CannotEdit("the arguments of the optimizer give the model no name")
     assigned = [name for name in (assigned_name(source, model) for model in models) if name]
     whole = {_whole(ast.unparse(node), assigned) for node in found}

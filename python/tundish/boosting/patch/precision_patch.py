@@ -110,8 +110,10 @@ def _autocast(
 
 
 def _check(source: SourceFile, call: ast.Call, statement: ast.stmt) -> None:
-    if not isinstance(statement, _SIMPLE):
+    if hasattr(statement, "body"):
         raise CannotEdit("the call is in the first line of a block")
+    if not isinstance(statement, _SIMPLE):
+        raise CannotEdit("the statement of the call is no assignment")
     elsewhere = deferred(source, call)
     if elsewhere:
         raise CannotEdit(f"the call is in {elsewhere}")

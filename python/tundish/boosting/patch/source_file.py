@@ -111,5 +111,5 @@ def parsed(text: str) -> ast.Module:
 
 def first_line(statement: ast.stmt) -> int:
     """Returns the first line of a statement, with its decorators."""
-    decorators = getattr(statement, "decorator_list", [])
+    decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
     return min([statement.lineno, *(one.lineno for one in decorators)])

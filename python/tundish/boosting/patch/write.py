@@ -76,7 +76,7 @@ class _Writer:
             "fused": self._fused,
         }
         for name, value in self._changes:
-            writers[name](name, value)
+            writers.get(name, self._unknown)(name, value)
         lost = [one for one, site in self._hand if not self._project.comment(one, site)]
         head = "".join(line + "\n" for one in lost for line in [*one.comment(), ""])
         return Patch(head + self._project.diffs(), [one for one, _ in self._hand])
@@ -125,6 +125,9 @@ class _Writer:
             site = models[0]["made"]
             self._by_hand(name, value, site, "the names of some models were not found")
 
+    def _unknown(self, name: str, value: str) -> None:
+        self._by_hand(name, value, _NOWHERE, "this version does not write it")
+
     def _fused(self, name: str, value: str) -> None:
         for optimizer in self._optimizers():
             made = optimizer["made"]
@@ -163,7 +166,7 @@ class _Writer:
 
     def _by_hand(self, name: str, value: str, site: dict[str, Any], reason: str) -> None:
         place = f"{site['file']}:{site['line']}" if site["line"] else site["file"]
-        code = hand_code(self._project, name, value, site, self._survey["device"])
+        code = hand_code(self._project, name, value, site, self._survey)
         found = ByHand(name, reason, code, place)
         if not any(one == found for one, _ in self._hand):
             self._hand.append((found, site))
