@@ -114,7 +114,9 @@ def test_a_loss_that_refuses_bfloat16_on_a_gpu_goes_by_hand(tmp_path):
     assert 'torch.autocast("cuda", dtype=torch.bfloat16)' in run.patch.text
 
 
-def test_a_model_and_an_optimizer_of_a_library(tmp_path):
+def test_an_optimizer_of_a_library(tmp_path, monkeypatch):
+    original = torch.compile
+    monkeypatch.setattr(torch, "compile", lambda *a, **k: original(*a, backend="eager", **k))
     made = "from torch.optim import SGD\ndef make(net):\n    return SGD(net.parameters(), lr=0.1)\n"
     text = shapes.PLAIN.replace("torch.optim.SGD(model.parameters(), lr=0.1)", "make(model)")
     text = (
@@ -122,8 +124,9 @@ def test_a_model_and_an_optimizer_of_a_library(tmp_path):
         + text
     )
     files = {"t.py": text, "site-packages/made_by_library_2.py": made}
-    run = patched_run(tmp_path / "project", files, ["channels_last", "fused"])
-    assert "model = Net()\n+model.to(memory_format=torch.channels_last)\n" in run.patch.text
+    run = patched_run(tmp_path / "project", files, ["channels_last", "compile", "fused"])
+    below = "+model.to(memory_format=torch.channels_last)\n+model.compile(dynamic=False)\n"
+    assert f"model = Net()\n{below}" in run.patch.text
     assert [one.change for one in run.patch.by_hand] == ["fused"]
     assert run.after["losses"] == pytest.approx(run.before["losses"], rel=1e-4)
 

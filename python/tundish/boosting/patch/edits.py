@@ -55,13 +55,21 @@ class TreeCopy:
     def __init__(self, tree: ast.Module) -> None:
         self._memo: dict[int, Any] = {}
         self.tree: ast.Module = copy.deepcopy(tree, self._memo)
+        self._inserted: dict[int, Any] = {}  # the last statement inserted after a node
 
     def of(self, node: ast.AST) -> Any:
         return self._memo[id(node)]
 
+    def insert_after(self, node: ast.AST, new: list[ast.stmt]) -> None:
+        """Inserts statements after a statement, below those inserted there before."""
+        self._replace(self._inserted.get(id(node), self.of(node)), lambda old: [old, *new])
+        self._inserted[id(node)] = new[-1]
+
     def replace(self, node: ast.AST, make: Callable[[Any], list[Any]]) -> None:
         """Replaces a node by those that `make` returns: one, or several in a list of statements."""
-        old = self.of(node)
+        self._replace(self.of(node), make)
+
+    def _replace(self, old: Any, make: Callable[[Any], list[Any]]) -> None:
         for parent in ast.walk(self.tree):
             for name, value in ast.iter_fields(parent):
                 if value is old:
@@ -133,7 +141,7 @@ def insert_after(source: SourceFile, statement: ast.stmt, codes: list[str]) -> E
         edit = TextEdit(end, end, "".join(f"; {code}" for code in codes))
 
     def change(tree: TreeCopy) -> None:
-        tree.replace(statement, lambda old: [old, *statements("\n".join(codes))])
+        tree.insert_after(statement, statements("\n".join(codes)))
 
     return Edits([edit], [change])
 

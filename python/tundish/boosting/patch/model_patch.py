@@ -83,6 +83,8 @@ def fused_keyword(source: SourceFile, optimizer: dict[str, Any]) -> Edits:
     call = call_at(source, optimizer["made"])
     if not optimizer["made"]["is_direct"]:
         raise CannotEdit("a library constructs the optimizer")
+    if optimizer["fused"]:
+        raise CannotEdit(optimizer["fused"])
     if not optimizer["identity"]["name"].startswith("torch.optim."):
         raise CannotEdit(f"{optimizer['identity']['name']} may have no argument `fused`")
     if _is_in_branches(source, call):
