@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 import torch
-from tundish.boosting.inject.survey import SurveyFacts
+from torch.optim.optimizer import register_optimizer_step_post_hook
+from tundish.boosting.inject.survey import Survey, SurveyFacts
 from tundish.boosting.patch import write_patch
 from tundish.boosting.search.search import file_digest
 
@@ -152,6 +153,21 @@ def test_compiled_containers_keep_the_keys_and_are_copied_uncompiled(tmp_path, m
     assert run.after["keys"] == run.before["keys"]
     assert run.after["copied"]._compiled_call_impl is None
     assert run.after["losses"] == pytest.approx(run.before["losses"], rel=1e-4)
+
+
+def test_the_survey_ends_beside_other_hooks_of_optimizers(tmp_path):
+    script = write_files(tmp_path, {"train.py": shapes.PLAIN})
+    steps, found = [], []
+    survey = Survey(found.append)
+    survey.install()
+    hook = register_optimizer_step_post_hook(lambda *_: steps.append(1))
+    try:
+        losses = run_script(script)["losses"]
+    finally:
+        hook.remove()
+        survey.uninstall()
+    assert len(found) == 1
+    assert len(steps) == len(losses)
 
 
 def test_the_survey_leaves_no_hooks(plain):

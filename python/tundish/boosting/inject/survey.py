@@ -103,11 +103,15 @@ class Survey:
         self._imports.install()
 
     def uninstall(self) -> None:
+        self._stop_watching()
+        self._remove_hook()
+
+    def _stop_watching(self) -> None:
+        """Removes all hooks except the optimizers', which torch iterates when a survey ends."""
         self._imports.uninstall()
         self._calls.uninstall()
         self._loaders.uninstall()
         self._sites.uninstall()
-        self._remove_hook()
 
     def _hook_loaders(self) -> None:
         self._loaders.install()
@@ -155,7 +159,7 @@ class Survey:
         if self._steps >= STEPS * len(self._optimizers):
             self._done = True
             facts = self._facts()
-            self.uninstall()
+            self._stop_watching()
             self._finished(facts)
 
     def _facts(self) -> SurveyFacts:
