@@ -101,6 +101,29 @@ def test_an_ambiguous_line_goes_by_hand_without_exact_positions(tmp_path):
     assert [one.reason for one in run.patch.by_hand] == ["line 20 has several calls"]
 
 
+def test_an_ambiguous_loader_is_accelerated_below_its_assignment(tmp_path):
+    def like_python_3_10(facts):
+        facts.loader_made = replace(facts.loader_made, end_line=0, end_column=0)
+
+    two = shapes.PLAIN.replace("loader = D", "other, loader = DataLoader(data), D")
+    run = patched_run(
+        tmp_path / "project", {"t.py": two}, ["accelerate=train.tnd"], like_python_3_10
+    )
+    assert run.patch.by_hand == []
+    assert '+loader = tundish.accelerate(loader, pack="train.tnd")\n' in run.patch.text
+    assert run.after["losses"] == run.before["losses"]
+
+
+@pytest.mark.filterwarnings("ignore:.*pin_memory")
+def test_two_keywords_of_unpacked_arguments(tmp_path):
+    unpacked = shapes.PLAIN.replace(
+        "DataLoader(data, batch", "DataLoader(**{'dataset': data}, batch"
+    )
+    run = patched_run(tmp_path / "project", {"t.py": unpacked}, ["workers=0", "pin_memory"])
+    assert run.patch.by_hand == []
+    assert '{**{**{\'dataset\': data}, "num_workers": 0}, "pin_memory": True}' in run.text
+
+
 def test_a_loss_that_refuses_bfloat16_on_a_gpu_goes_by_hand(tmp_path):
     def on_a_gpu(facts):
         facts.device = "cuda"

@@ -56,6 +56,7 @@ class TreeCopy:
         self._memo: dict[int, Any] = {}
         self.tree: ast.Module = copy.deepcopy(tree, self._memo)
         self._inserted: dict[int, Any] = {}  # the last statement inserted after a node
+        self._around: dict[int, ast.expr] = {}  # the outermost expression written around a node
 
     def of(self, node: ast.AST) -> Any:
         return self._memo[id(node)]
@@ -64,6 +65,16 @@ class TreeCopy:
         """Inserts statements after a statement, below those inserted there before."""
         self._replace(self._inserted.get(id(node), self.of(node)), lambda old: [old, *new])
         self._inserted[id(node)] = new[-1]
+
+    def wrap(self, node: ast.expr, make: Callable[[ast.expr], ast.expr]) -> None:
+        """Replaces an expression, with those written around it before, by what `make` returns."""
+        inner = self._around.get(id(node), self.of(node))
+
+        def outer(old: Any) -> list[Any]:
+            self._around[id(node)] = make(old)
+            return [self._around[id(node)]]
+
+        self._replace(inner, outer)
 
     def replace(self, node: ast.AST, make: Callable[[Any], list[Any]]) -> None:
         """Replaces a node by those that `make` returns: one, or several in a list of statements."""
@@ -83,6 +94,12 @@ class TreeCopy:
         raise CannotEdit("two changes edit the same code")
 
 
+def quoted(text: str) -> str:
+    """Returns a string literal, in double quotes if possible."""
+    code = repr(text)
+    return f'"{text}"' if code == f"'{text}'" and '"' not in text else code
+
+
 def statements(code: str) -> list[ast.stmt]:
     return parsed(code).body
 
@@ -93,7 +110,7 @@ def wrap_expression(source: SourceFile, node: ast.expr, before: str, after: str)
     def change(tree: TreeCopy) -> None:
         hole = "_tundish_hole"
         outer = ast.parse(f"{before}{hole}{after}", mode="eval").body
-        tree.replace(node, lambda old: [_Fill(hole, old).visit(outer)])
+        tree.wrap(node, lambda old: _Fill(hole, old).visit(outer))
 
     texts = [
         TextEdit(source.start(node), source.start(node), before),

@@ -6,7 +6,7 @@ import ast
 from typing import Any
 
 from .code_search import call_at, is_path, last_name
-from .edits import CannotEdit
+from .edits import CannotEdit, quoted
 from .model_names import models_of_optimizer
 from .precision_patch import autocast_code
 from .project import Project
@@ -28,7 +28,7 @@ def hand_code(
     if is_library and name in _TRANSFORMERS and "transformers" in survey["frameworks"]:
         return f"{_TRANSFORMERS[name]}  # argument of TrainingArguments"
     source, call = _found(project, site)
-    pack = f", pack={value!r}" if name == "accelerate" and value else ""
+    pack = f", pack={quoted(value)}" if name == "accelerate" and value else ""
     if name == "accelerate":
         loader = _one_line(source, call) if last_name_of(call) == "DataLoader" else "loader"
         return f"import tundish\nloader = tundish.accelerate({loader}{pack})"
@@ -50,7 +50,7 @@ def hand_code(
     model = _model_name(source, call)
     if name == "channels_last":
         return f"{model}.to(memory_format=torch.channels_last)"
-    mode = f'mode="{value}", ' if value else ""
+    mode = f"mode={quoted(value)}, " if value else ""
     return f"{model}.compile({mode}dynamic=False)"
 
 

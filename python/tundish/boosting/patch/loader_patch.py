@@ -6,7 +6,7 @@ import ast
 from typing import Any
 
 from .code_search import bindings, call_at, is_path, last_name
-from .edits import CannotEdit, Edits, insert_after, wrap_expression
+from .edits import CannotEdit, Edits, insert_after, quoted, wrap_expression
 from .keywords import set_keyword
 from .source_file import SourceFile
 
@@ -24,6 +24,19 @@ def accelerated_constructor(source: SourceFile, site: dict[str, Any], pack: str)
     edits = wrap_expression(source, call, "tundish.accelerate(", _pack_argument(pack) + ")")
     edits.modules.add("tundish")
     return edits
+
+
+def accelerated_anywhere(
+    source: SourceFile, site: dict[str, Any], loop: dict[str, Any], pack: str
+) -> Edits:
+    """Wraps the constructor's call, or accelerates the loop's loader if the call is ambiguous."""
+    try:
+        call_at(source, site)
+    except CannotEdit:
+        if loop["file"] != str(source.path):
+            raise
+        return accelerated_loop(source, loop["line"], pack)
+    return accelerated_constructor(source, site, pack)
 
 
 def accelerated_loop(source: SourceFile, line: int, pack: str) -> Edits:
@@ -58,7 +71,7 @@ def _accelerated(code: str, pack: str) -> str:
 
 
 def _pack_argument(pack: str) -> str:
-    return f", pack={pack!r}" if pack else ""
+    return f", pack={quoted(pack)}" if pack else ""
 
 
 def _loader_of_loop(source: SourceFile, line: int) -> ast.expr:
@@ -72,14 +85,18 @@ def _loader_of_loop(source: SourceFile, line: int) -> ast.expr:
         None,
     )
     if loop is None:
-        raise CannotEdit("a library constructs the DataLoader, and no `for` loop iterates it")
+        raise CannotEdit(
+            "the DataLoader's constructor was not found, and no `for` loop iterates it"
+        )
     expression = loop.iter
     while isinstance(expression, ast.Call) and expression.args:
         if ast.unparse(expression.func).rpartition(".")[2] not in _AROUND:
             break
         expression = expression.args[0]
     if not is_path(expression):
-        raise CannotEdit("a library constructs the DataLoader, and the loop gives it no name")
+        raise CannotEdit(
+            "the DataLoader's constructor was not found, and the loop gives it no name"
+        )
     return expression
 
 
@@ -91,13 +108,13 @@ def _assignment(source: SourceFile, loader: ast.expr, name: str) -> ast.stmt:
         arguments = [node.arg for node in ast.walk(scope) if isinstance(node, ast.arg)]
         if name in arguments:
             raise CannotEdit(
-                "a library constructs the DataLoader, and the loop gets it as argument"
+                "the DataLoader's constructor was not found, and the loop's function gets it as argument"
             )
         if not bindings(source, name, scope):
             scope = source.tree
     found = bindings(source, name, scope)
     if len(found) != 1:
         raise CannotEdit(
-            f"a library constructs the DataLoader, and {name} has no single assignment"
+            f"the DataLoader's constructor was not found, and {name} is not assigned once"
         )
     return found[0]

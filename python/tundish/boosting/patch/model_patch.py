@@ -6,7 +6,7 @@ import ast
 from typing import Any
 
 from .code_search import bindings, call_at, comprehension, deferred
-from .edits import CannotEdit, Edits, insert_after, insert_before
+from .edits import CannotEdit, Edits, insert_after, insert_before, quoted
 from .keywords import set_keyword
 from .model_names import assigned_name, model_expressions
 from .source_file import SourceFile
@@ -64,8 +64,7 @@ class ModelCode:
     def code_for(self, name: str, models: list[Model]) -> str:
         if self.change == "channels_last":
             return f"{name}.to(memory_format=torch.channels_last)"
-        options = f"mode={self.value!r}, dynamic=False" if self.value else "dynamic=False"
-        options = options.replace("'", '"')
+        options = f"mode={quoted(self.value)}, dynamic=False" if self.value else "dynamic=False"
         kinds = {model["torch_forward"] for model in models}
         if len(kinds) > 1:
             raise CannotEdit("some models are torch's own classes, which compile() would skip")

@@ -14,7 +14,7 @@ from .by_hand import ByHand
 from .diff import count_changed_lines
 from .edits import CannotEdit, Edits
 from .hand_code import hand_code
-from .loader_patch import accelerated_constructor, accelerated_loop, keyword_of_loader
+from .loader_patch import accelerated_anywhere, accelerated_loop, keyword_of_loader
 from .model_patch import ModelCode, fused_keyword, statement_below_model, statements_on_models
 from .precision_patch import autocast_call, calls_by_statement
 from .project import Project
@@ -86,7 +86,7 @@ class _Writer:
     def _accelerate(self, name: str, pack: str) -> None:
         made, loop = self._survey["loader_made"], {**_NOWHERE, **self._survey["loader_place"]}
         if made["is_direct"]:
-            self._try(name, pack, made, lambda s: accelerated_constructor(s, made, pack))
+            self._try(name, pack, made, lambda s: accelerated_anywhere(s, made, loop, pack))
         else:
             self._try(name, pack, loop, lambda s: accelerated_loop(s, loop["line"], pack))
 
