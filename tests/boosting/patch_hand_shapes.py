@@ -48,7 +48,10 @@ BY_HAND = {
         {"compile": "the optimizer is constructed in an expression that runs elsewhere"},
     ),
     "getattr": Shape(
-        {"t.py": GETATTR}, (), ("fused",), {"fused": "the line constructs other optimizers, too"}
+        {"t.py": GETATTR},
+        (),
+        ("fused",),
+        {"fused": "the class of the optimizer is chosen when the script runs"},
     ),
     "semicolon": Shape(
         *({"t.py": SHARED}, (), ("bf16",)),

@@ -316,7 +316,31 @@ def one_step(net, opt, x, y):
     return loss.item()
 """,
 }
+OUTPUTS = (
+    PLAIN.replace("F.relu(self.conv(x)).flatten(1))", "F.relu(self.conv(x)).flatten(1))[:, None]")
+    .replace("    out = model(x)\n", "    out = F.log_softmax(model(x).squeeze(1), dim=1)\n")
+    .replace("cross_entropy", "nll_loss")
+)
+DICT = PLAIN.replace(
+    "return self.head(F.relu(self.conv(x)).flatten(1))",
+    """x = self.conv(x)
+        return {"out": self.head(F.relu(x).flatten(1)), "aux": x}""",
+).replace(
+    "    out = model(x)\n",
+    """    outputs = model(x)
+    out = outputs["out"] + model(x)["out"]
+    out = model(x)["out"]
+""",
+)
 AUTOMATIC = {
+    "outputs in functions": Shape({"train.py": OUTPUTS}, ("+    out = out.float()\n",)),
+    "dict of outputs": Shape(
+        {"train.py": DICT},
+        (
+            "+    outputs = {key: part.float() for key, part in outputs.items()}",
+            "out = out.float()",
+        ),
+    ),
     "plain loop": Shape({"train.py": PLAIN}, ("model.compile(dynamic=False)",)),
     "functions": Shape(
         {"train.py": FUNCTIONS},

@@ -57,7 +57,8 @@ def _end_position(frame: FrameType) -> tuple[int, int]:
         return 0, 0
     number = frame.f_lasti // 2
     position = next(islice(frame.f_code.co_positions(), number, None), (None,) * 4)
-    return position[1] or 0, position[3] or 0
+    end_line, end_column = position[1], position[3]
+    return (0, 0) if end_line is None or end_column is None else (end_line, end_column)
 
 
 class ConstructionSites:

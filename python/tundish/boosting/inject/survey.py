@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import weakref
+from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from types import FrameType
@@ -44,7 +45,8 @@ class ModelFacts:
     types: list[str] = field(default_factory=list)  # of floating-point parameters
     made: CallSite = field(default_factory=CallSite)  # the constructor's call
     call_sites: list[CallSite] = field(default_factory=list)  # of all training calls
-    # "tensor", "tensors" (a tuple or list), "fields" (a named tuple), "loss" (contains a scalar), "other"
+    # "tensor", "tensors" (a tuple or list), "fields" (a named tuple), "dict" (of tensors), "loss"
+    # (contains a scalar) or "other"
     output: str = ""
     torch_forward: bool = False  # forward() is torch's, as in nn.Sequential
 
@@ -211,6 +213,8 @@ def _output_kind(out: Any) -> str:
     tensors = [tensor for tensor in tensors_of(out) if tensor.is_floating_point()]
     if isinstance(out, tuple | list) and tensors and len(tensors) == len(out):
         return "fields" if hasattr(out, "_fields") else "tensors"
+    if type(out) in (dict, OrderedDict) and tensors and len(tensors) == len(out):
+        return "dict"
     return "loss" if any(tensor.dim() == 0 for tensor in tensors) else "other"
 
 

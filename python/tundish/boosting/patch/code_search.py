@@ -30,10 +30,13 @@ def call_at(source: SourceFile, site: Site) -> ast.Call:
 
 def _calls(node: ast.AST) -> list[ast.Call]:
     """Returns the calls in a tree, without f-strings: Python 3.11 gives wrong positions there."""
-    found = [node] if isinstance(node, ast.Call) else []
-    for child in ast.iter_child_nodes(node):
-        if not isinstance(child, ast.JoinedStr):
-            found += _calls(child)
+    found, pending = [], [node]
+    while pending:
+        parent = pending.pop()
+        if isinstance(parent, ast.Call):
+            found.append(parent)
+        children = ast.iter_child_nodes(parent)
+        pending += [child for child in children if not isinstance(child, ast.JoinedStr)]
     return found
 
 

@@ -6,7 +6,7 @@ import ast
 
 from .edits import CannotEdit, Edits, TreeCopy
 from .imports import after_imports
-from .source_file import SourceFile, parsed
+from .source_file import SourceFile, check_compiles, parsed
 
 
 class Draft:
@@ -35,7 +35,7 @@ class Draft:
             for change in edits.trees:
                 change(expected)
             new = parsed(text)
-            compile(text, str(source.path), "exec", dont_inherit=True)
+            check_compiles(text)
             if ast.dump(new) != ast.dump(expected.tree):
                 raise CannotEdit("the code around it cannot be rewritten safely")
         except (SyntaxError, ValueError, RecursionError) as error:

@@ -86,14 +86,9 @@ def fused_keyword(source: SourceFile, optimizer: dict[str, Any]) -> Edits:
         raise CannotEdit(optimizer["fused"])
     if not optimizer["identity"]["name"].startswith("torch.optim."):
         raise CannotEdit(f"{optimizer['identity']['name']} may have no argument `fused`")
-    if _is_in_branches(source, call):
-        raise CannotEdit("the line constructs other optimizers, too")
+    if not isinstance(call.func, ast.Name | ast.Attribute):  # getattr(torch.optim, name)(...)
+        raise CannotEdit("the class of the optimizer is chosen when the script runs")
     return set_keyword(source, call, "fused", "True", replaces="foreach")
-
-
-def _is_in_branches(source: SourceFile, call: ast.Call) -> bool:
-    """Returns whether the class is an expression, such as `getattr(torch.optim, name)(...)`."""
-    return not isinstance(call.func, ast.Name | ast.Attribute)
 
 
 def _check_bound(statement: ast.stmt, names: list[str]) -> None:

@@ -19,11 +19,10 @@ from .edits import (
     stands_alone,
     statements,
 )
+from .float_outputs import float_statement, outputs_kind, return_in_float
 from .source_file import SourceFile
 
 _SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return)
-# Losses that refuse bfloat16 under autocast of CUDA.
-_REFUSED = ("BCELoss", "binary_cross_entropy")
 
 
 def autocast_code(device: str) -> str:
@@ -52,29 +51,40 @@ def calls_by_statement(source: SourceFile, models: list[dict[str, Any]]) -> list
                 found[-len(found) - 1] = AutocastCall(site, model, str(error))
                 continue
             statement = source.statement(call)
-            if id(statement) not in found or getattr(statement, "value", None) is call:
+            value = getattr(statement, "value", None)
+            if id(statement) not in found or outputs_kind(value, call, model["output"]):
                 found[id(statement)] = AutocastCall(site, model)
     return list(found.values())
 
 
-def autocast_call(source: SourceFile, found: AutocastCall) -> Edits:
-    """Returns the edits that run the statement under autocast."""
+def autocast_call(source: SourceFile, found: AutocastCall, refused: bool) -> Edits:
+    """Returns the edits that run the statement under autocast.
+
+    `refused`: the script uses a loss that refuses bfloat16 under autocast of CUDA.
+    """
     if found.problem:
         raise CannotEdit(found.problem)
     if not found.site["is_direct"]:
         raise CannotEdit("a library calls the model")
     call = call_at(source, found.site)
-    edits = _autocast(source, call, source.statement(call), found.model)
+    edits = _autocast(source, call, source.statement(call), found.model, refused)
     edits.modules.add("torch")
     return edits
 
 
 def _autocast(
-    source: SourceFile, call: ast.Call, statement: ast.stmt, model: dict[str, Any]
+    source: SourceFile,
+    call: ast.Call,
+    statement: ast.stmt,
+    model: dict[str, Any],
+    refused: bool,
 ) -> Edits:
     _check(source, call, statement)
     device = model["identity"]["device"]
-    to_float = _conversion(call, statement, model, device, source)
+    kind = outputs_kind(getattr(statement, "value", None), call, model["output"])
+    if not kind and refused and device == "cuda":
+        raise CannotEdit("the statement may compute a loss that refuses bfloat16")
+    to_float = float_statement(statement, kind)
     assert statement.end_lineno is not None
     line, newline = statement.lineno, source.newline(statement.lineno)
     outer = source.indentation(line)
@@ -104,8 +114,8 @@ def _autocast(
         tree.replace(statement, wrapped)
 
     edits.trees.append(change)
-    if isinstance(statement, ast.Return) and statement.value is call:
-        edits += _return_in_float(source, call, model)
+    if isinstance(statement, ast.Return) and kind == "tensor":
+        edits += return_in_float(source, statement)
     return edits
 
 
@@ -121,71 +131,6 @@ def _check(source: SourceFile, call: ast.Call, statement: ast.stmt) -> None:
         raise CannotEdit("the call shares its line with other statements")
     if any(isinstance(node, ast.Yield | ast.YieldFrom | ast.Await) for node in ast.walk(statement)):
         raise CannotEdit("the statement waits for other code")
-
-
-def _conversion(
-    call: ast.Call, statement: ast.stmt, model: dict[str, Any], device: str, source: SourceFile
-) -> str:
-    """Returns the statement that converts outputs to float32, "" if none is needed."""
-    value = getattr(statement, "value", None)
-    if value is not call:
-        if device == "cuda" and _mentions(source, _REFUSED):
-            raise CannotEdit("the statement computes a loss that refuses bfloat16")
-        return ""
-    output = model["output"]
-    if isinstance(statement, ast.Return):
-        if output != "tensor" and output != "loss":
-            raise CannotEdit("the statement returns the outputs, and they are not one tensor")
-        return ""
-    if isinstance(statement, ast.Expr | ast.AugAssign) or output == "loss":
-        return ""
-    targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]  # type: ignore[attr-defined]
-    target = targets[0]
-    if len(targets) == 1 and output == "tensor" and _is_path(target):
-        name = ast.unparse(target)
-        return f"{name} = {name}.float()"
-    if len(targets) == 1 and output == "tensors" and _is_path(target):
-        name = ast.unparse(target)
-        return f"{name} = tuple(part.float() for part in {name})"
-    names = _names(target)
-    if len(targets) == 1 and output in ("tensors", "fields") and names:
-        return f"{', '.join(names)} = {', '.join(f'{name}.float()' for name in names)}"
-    raise CannotEdit("the outputs must be converted to float32, and they are not one tensor")
-
-
-def _names(target: ast.expr) -> list[str]:
-    """Returns the names of a target such as `out, features`, or an empty list."""
-    parts = target.elts if isinstance(target, ast.Tuple) else []
-    names = [part.id for part in parts if isinstance(part, ast.Name)]
-    return names if len(names) == len(parts) else []
-
-
-def _is_path(target: ast.expr) -> bool:
-    return isinstance(target, ast.Name) or (
-        isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name)
-    )
-
-
-def _return_in_float(source: SourceFile, call: ast.Call, model: dict[str, Any]) -> Edits:
-    if model["output"] != "tensor":
-        return Edits()
-    end = source.end(call)
-
-    def change(tree: TreeCopy) -> None:
-        tree.replace(
-            call,
-            lambda old: [ast.Call(ast.Attribute(old, "float", ast.Load()), [], [])],
-        )
-
-    return Edits([TextEdit(end, end, ".float()")], [change])
-
-
-def _mentions(source: SourceFile, names: tuple[str, ...]) -> bool:
-    return any(
-        (node.id if isinstance(node, ast.Name) else node.attr) in names
-        for node in ast.walk(source.tree)
-        if isinstance(node, ast.Name | ast.Attribute)
-    )
 
 
 def _indentation_unit(source: SourceFile, statement: ast.stmt) -> str:

@@ -109,6 +109,13 @@ def parsed(text: str) -> ast.Module:
         return ast.parse(text)
 
 
+def check_compiles(text: str) -> None:
+    """Raises SyntaxError for code that parses but does not compile."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        compile(text, "script", "exec", dont_inherit=True)
+
+
 def first_line(statement: ast.stmt) -> int:
     """Returns the first line of a statement, with its decorators."""
     decorators: list[ast.expr] = getattr(statement, "decorator_list", [])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ from ..search.results import BoostResult
 from .by_hand import ByHand
 from .diff import count_changed_lines
 from .edits import CannotEdit, Edits
+from .float_outputs import names_refused_loss
 from .hand_code import hand_code
 from .loader_patch import accelerated_anywhere, accelerated_loop, keyword_of_loader
 from .model_patch import ModelCode, fused_keyword, statement_below_model, statements_on_models
@@ -140,6 +142,7 @@ class _Writer:
     def _autocast(self, name: str, value: str) -> None:
         models = self._survey["models"]
         files = {site["file"]: site for model in models for site in model["call_sites"]}
+        refused = self._names_refused_loss()
         for file, first in files.items():
             try:
                 calls = calls_by_statement(self._project.draft(file).source, models)
@@ -147,7 +150,20 @@ class _Writer:
                 self._by_hand(name, value, first, str(error))
                 continue
             for call in calls:
-                self._try(name, value, call.site, partial(autocast_call, found=call))
+                self._try(
+                    name, value, call.site, partial(autocast_call, found=call, refused=refused)
+                )
+
+    def _names_refused_loss(self) -> bool:
+        """Looks for the loss in the script and in the files of the survey's places."""
+        models, optimizers = self._survey["models"], self._survey["optimizers"]
+        sites = [site for model in models for site in (model["made"], *model["call_sites"])]
+        sites += [optimizer["made"] for optimizer in optimizers]
+        for file in {self._project.script, *(site["file"] for site in sites)}:
+            with contextlib.suppress(CannotEdit):
+                if names_refused_loss(self._project.draft(file).source):
+                    return True
+        return False
 
     # --- results -------------------------------------------------------------------------------
 
