@@ -105,7 +105,7 @@ def patched_run(folder, files, changes, facts_change=None):
 def apply_patch(folder: Path, patch):
     file = folder.parent / f"{folder.name}.diff"
     file.write_bytes(patch.data)
-    dry = ["patch", "-p1", "--dry-run", "--binary", "-i", str(file)]
+    dry = ["patch", "-p1", "--dry-run", "-i", str(file)]
     done = subprocess.run(dry, cwd=folder, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "fuzz" not in done.stdout

@@ -124,6 +124,25 @@ def test_two_keywords_of_unpacked_arguments(tmp_path):
     assert '{**{**{\'dataset\': data}, "num_workers": 0}, "pin_memory": True}' in run.text
 
 
+def test_loaders_that_accelerate_prepares_stay(tmp_path):
+    files = {
+        "train.py": shapes.PLAIN.replace("loader = DataLoader(data, batch_size=8)", "")
+        .replace("import torch\n", "import torch\nfrom feeding import make\n", 1)
+        .replace("for x, y in loader", "loader = prepare(make(data))\nfor x, y in loader")
+        .replace("losses = []", "losses = []\ndef prepare(loader):\n    return loader\n"),
+        "feeding.py": "from torch.utils.data import DataLoader\n\n\n"
+        "def make(data):\n    return DataLoader(data, batch_size=8)\n",
+    }
+
+    def uses_accelerate(facts):
+        facts.frameworks = ["accelerate"]
+
+    run = patched_run(tmp_path / "project", files, ["accelerate"], uses_accelerate)
+    assert [one.change for one in run.patch.by_hand] == ["accelerate"]
+    assert "+++ b/feeding.py" in run.patch.text
+    assert "+    # tundish boost, by hand: accelerate: prepare() of Accelerate" in run.patch.text
+
+
 def test_a_loss_that_refuses_bfloat16_on_a_gpu_goes_by_hand(tmp_path):
     def on_a_gpu(facts):
         facts.device = "cuda"

@@ -19,7 +19,6 @@ _AROUND = ("enumerate", "tqdm", "iter", "track", "cycle", "islice")
 
 def accelerated_constructor(source: SourceFile, site: dict[str, Any], pack: str) -> Edits:
     """Wraps the call that constructs the DataLoader."""
-    check_prepare(source)
     call = call_at(source, site)
     edits = wrap_expression(source, call, "tundish.accelerate(", _pack_argument(pack) + ")")
     edits.modules.add("tundish")
@@ -41,7 +40,6 @@ def accelerated_anywhere(
 
 def accelerated_loop(source: SourceFile, line: int, pack: str) -> Edits:
     """Accelerates a loader that a library constructed: below the assignment of its name."""
-    check_prepare(source)
     loader = _loader_of_loop(source, line)
     name = ast.unparse(loader)
     place = _assignment(source, loader, name)
@@ -58,12 +56,10 @@ def keyword_of_loader(source: SourceFile, site: dict[str, Any], name: str, value
     return set_keyword(source, call, name, value, _POSITIONS[name])
 
 
-def check_prepare(source: SourceFile) -> None:
-    """Raises CannotEdit if the file calls Accelerate's or Fabric's functions for torch's loaders."""
-    for node in ast.walk(source.tree):
-        if isinstance(node, ast.Call) and last_name(node.func) in _PREPARE:
-            name = last_name(node.func)
-            raise CannotEdit(f"{name}() of Accelerate or Fabric needs torch's own DataLoader")
+def prepares_loaders(source: SourceFile) -> bool:
+    """Returns whether a file calls Accelerate's or Fabric's functions that take torch's loaders."""
+    calls = (node for node in ast.walk(source.tree) if isinstance(node, ast.Call))
+    return any(last_name(call.func) in _PREPARE for call in calls)
 
 
 def _accelerated(code: str, pack: str) -> str:

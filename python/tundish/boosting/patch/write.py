@@ -16,7 +16,12 @@ from .diff import count_changed_lines
 from .edits import CannotEdit, Edits
 from .float_outputs import names_refused_loss
 from .hand_code import hand_code
-from .loader_patch import accelerated_anywhere, accelerated_loop, keyword_of_loader
+from .loader_patch import (
+    accelerated_anywhere,
+    accelerated_loop,
+    keyword_of_loader,
+    prepares_loaders,
+)
 from .model_patch import ModelCode, fused_keyword, statement_below_model, statements_on_models
 from .precision_patch import autocast_call, calls_by_statement
 from .project import Project
@@ -87,7 +92,12 @@ class _Writer:
 
     def _accelerate(self, name: str, pack: str) -> None:
         made, loop = self._survey["loader_made"], {**_NOWHERE, **self._survey["loader_place"]}
-        if made["is_direct"]:
+        if self._survey["frameworks"] and self._any_file(prepares_loaders):
+            reason = (
+                "prepare() of Accelerate and setup_dataloaders() of Fabric need torch's DataLoader"
+            )
+            self._by_hand(name, pack, made, reason)
+        elif made["is_direct"]:
             self._try(name, pack, made, lambda s: accelerated_anywhere(s, made, loop, pack))
         else:
             self._try(name, pack, loop, lambda s: accelerated_loop(s, loop["line"], pack))
@@ -142,7 +152,7 @@ class _Writer:
     def _autocast(self, name: str, value: str) -> None:
         models = self._survey["models"]
         files = {site["file"]: site for model in models for site in model["call_sites"]}
-        refused = self._names_refused_loss()
+        refused = self._any_file(names_refused_loss)
         for file, first in files.items():
             try:
                 calls = calls_by_statement(self._project.draft(file).source, models)
@@ -154,14 +164,15 @@ class _Writer:
                     name, value, call.site, partial(autocast_call, found=call, refused=refused)
                 )
 
-    def _names_refused_loss(self) -> bool:
-        """Looks for the loss in the script and in the files of the survey's places."""
+    def _any_file(self, has: Callable[[SourceFile], bool]) -> bool:
+        """Examines the script and the files of the survey's places."""
         models, optimizers = self._survey["models"], self._survey["optimizers"]
         sites = [site for model in models for site in (model["made"], *model["call_sites"])]
         sites += [optimizer["made"] for optimizer in optimizers]
-        for file in {self._project.script, *(site["file"] for site in sites)}:
+        sites += [self._survey["loader_made"], self._survey["loader_place"]]
+        for file in sorted({self._project.script, *(site["file"] for site in sites)} - {""}):
             with contextlib.suppress(CannotEdit):
-                if names_refused_loss(self._project.draft(file).source):
+                if has(self._project.draft(file).source):
                     return True
         return False
 
