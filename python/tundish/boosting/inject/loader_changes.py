@@ -12,6 +12,7 @@ from typing import Any
 
 from ..._process.code_origin import user_line
 from ...diagnosis.probe.hidden_frames import hidden
+from .call_sites import CallSite, ConstructionSites
 from .identities import loader_identity
 from .request import LoaderIdentity, Request
 
@@ -24,19 +25,23 @@ class WatchedLoader:
     """A DataLoader that returned a batch. `place`: the line that iterates it."""
 
     identity: LoaderIdentity
-    loader: Callable[[], Any]  # weak reference
     place: tuple[str, int]
+    made: CallSite
+    workers: int
+    pins_memory: bool
 
 
 class LoaderChanges:
     """Replaces DataLoader.__iter__. The loader object stays the script's.
 
     `note` receives the outcome of each change. Without a loader in the request, loaders are only
-    watched: `latest` describes the loader of the latest batch.
+    watched: `latest` describes the loader of the latest batch. `sites`: where they were constructed.
     """
 
-    def __init__(self, request: Request, note: Outcome) -> None:
-        self._request, self._note = request, note
+    def __init__(
+        self, request: Request, note: Outcome, sites: ConstructionSites | None = None
+    ) -> None:
+        self._request, self._note, self._sites = request, note, sites
         self._busy = False
         self.report = ""  # what accelerate() says
         self.latest: WatchedLoader | None = None
@@ -81,8 +86,13 @@ class LoaderChanges:
     def _watched_iterator(self, loader: Any, original: Any, frame: FrameType | None) -> Any:
         iterator = original(loader)
         with contextlib.suppress(TypeError):  # a generator cannot be referenced weakly
-            identity = loader_identity(loader, frame)
-            self._watched[iterator] = WatchedLoader(identity, weakref.ref(loader), user_line(frame))
+            self._watched[iterator] = WatchedLoader(  # not the loader: it may be freed before
+                identity=loader_identity(loader, frame),
+                place=user_line(frame),
+                made=self._sites.site_of(loader) if self._sites else CallSite(),
+                workers=int(getattr(loader, "num_workers", 0) or 0),
+                pins_memory=bool(getattr(loader, "pin_memory", False)),
+            )
         return iterator
 
     def _wrap_next(self, original: Any) -> Any:

@@ -23,11 +23,12 @@ class ModuleCalls:
     """`found` receives outermost training calls: the module, the caller's frame and the arguments.
 
     After stop_search(), it receives only calls of further modules of the classes that were found,
-    such as the model of the next fold.
+    such as the model of the next fold. `returned` receives the outputs of calls that stay as they
+    are.
     """
 
-    def __init__(self, found: Found) -> None:
-        self._found = found
+    def __init__(self, found: Found, returned: Callable[[Any, Any], None] | None = None) -> None:
+        self._found, self._returned = found, returned
         self._boosted: dict[int, BoostedModel] = {}
         self._classes: dict[Any, Callable[[], None]] = {}  # patched class: undo
         self._inside = threading.local()
@@ -67,12 +68,16 @@ class ModuleCalls:
             if is_compiling() or getattr(self._inside, "module", False):
                 return original(module, *args, **kwargs)
             boosted = None
-            if module.training and is_grad_enabled() and id(module) not in self._boosted:
+            trains = module.training and is_grad_enabled()
+            if trains and id(module) not in self._boosted:
                 boosted = self._found(module, sys._getframe(1), (args, kwargs))
             self._inside.module = True
             try:
                 if boosted is None:
-                    return original(module, *args, **kwargs)
+                    out = original(module, *args, **kwargs)
+                    if trains and self._returned is not None:
+                        self._returned(module, out)
+                    return out
                 self._add(module, boosted)
                 return type(module).__call__(module, *args, **kwargs)
             finally:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import weakref
+from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from types import FrameType
@@ -12,6 +13,7 @@ from typing import Any
 from ..._process.code_origin import user_line
 from ...diagnosis.probe.imports import AfterImport
 from .boosted_model import BoostedModel, tensors_of
+from .call_sites import CallSite, ConstructionSites, call_site
 from .identities import model_identity, optimizer_identity
 from .loader_changes import LoaderChanges
 from .memory_layout import channels_last_obstacle
@@ -41,12 +43,19 @@ class ModelFacts:
     scripted: bool = False
     channels_last: str = ""  # what stands against the layout
     types: list[str] = field(default_factory=list)  # of floating-point parameters
+    made: CallSite = field(default_factory=CallSite)  # the constructor's call
+    call_sites: list[CallSite] = field(default_factory=list)  # of all training calls
+    # "tensor", "tensors" (a tuple or list), "fields" (a named tuple), "dict" (of tensors), "loss"
+    # (contains a scalar) or "other"
+    output: str = ""
+    torch_forward: bool = False  # forward() is torch's, as in nn.Sequential
 
 
 @dataclass
 class OptimizerFacts:
     identity: OptimizerIdentity
     fused: str = ""  # what stands against fused kernels
+    made: CallSite = field(default_factory=CallSite)
 
 
 @dataclass
@@ -55,6 +64,7 @@ class SurveyFacts:
     optimizers: list[OptimizerFacts] = field(default_factory=list)
     loader: LoaderIdentity | None = None
     loader_place: Place = field(default_factory=Place)
+    loader_made: CallSite = field(default_factory=CallSite)
     workers: int = 0
     pins_memory: bool = False
     scaler: bool = False  # the script uses a GradScaler
@@ -75,36 +85,46 @@ class Survey:
 
     def __init__(self, finished: Callable[[SurveyFacts], None]) -> None:
         self._finished = finished
-        self._calls = ModuleCalls(self._model_called)
-        self._loaders = LoaderChanges(Request(), lambda name, reason: None)
+        self._calls = ModuleCalls(self._model_called, self._model_returned)
+        self._sites = ConstructionSites()
+        self._loaders = LoaderChanges(Request(), lambda name, reason: None, self._sites)
         self._models: dict[int, tuple[Any, ModelFacts]] = {}
         self._shapes: dict[int, set[Any]] = {}
         self._optimizers: dict[int, Any] = {}
+        self._remove_hook: Callable[[], None] = lambda: None
         self._steps = 0
         self._done = False
-        self._undo: list[Callable[[], None]] = []
         self._imports = AfterImport(
             {
                 "torch": self._hook_torch,
-                "torch.utils.data.dataloader": self._loaders.install,
+                "torch.utils.data.dataloader": self._hook_loaders,
             }
         )
 
     def install(self) -> None:
         self._imports.install()
 
-    def _hook_torch(self) -> None:
-        self._calls.install()
-        optimizers = sys.modules["torch.optim.optimizer"]
-        hook = optimizers.register_optimizer_step_post_hook(self._optimizer_stepped)
-        self._undo.append(hook.remove)
-
     def uninstall(self) -> None:
+        self._stop_watching()
+        self._remove_hook()
+
+    def _stop_watching(self) -> None:
+        """Removes all hooks except the optimizers', which torch iterates when a survey ends."""
         self._imports.uninstall()
         self._calls.uninstall()
         self._loaders.uninstall()
-        while self._undo:
-            self._undo.pop()()
+        self._sites.uninstall()
+
+    def _hook_loaders(self) -> None:
+        self._loaders.install()
+        self._sites.install_loaders()
+
+    def _hook_torch(self) -> None:
+        self._calls.install()
+        self._sites.install_torch()
+        optimizers = sys.modules["torch.optim.optimizer"]
+        hook = optimizers.register_optimizer_step_post_hook(self._optimizer_stepped)
+        self._remove_hook = hook.remove
 
     def _model_called(
         self, module: Any, frame: FrameType | None, arguments: Any
@@ -119,11 +139,19 @@ class Survey:
             self._models[id(module)] = known
         facts = known[1]
         facts.calls += 1
+        site = call_site(frame)
+        if site not in facts.call_sites:
+            facts.call_sites.append(site)
         shapes = self._shapes.setdefault(id(module), set())
         shapes.add(tuple(tuple(tensor.shape) for tensor in tensors_of(arguments)))
         facts.shapes = len(shapes)
         facts.autocast |= bool(torch.is_autocast_enabled(facts.identity.device))
         return None
+
+    def _model_returned(self, module: Any, out: Any) -> None:
+        known = self._models.get(id(module))
+        if known is not None:
+            known[1].output = _output_kind(out)
 
     def _optimizer_stepped(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         if self._done:
@@ -132,8 +160,9 @@ class Survey:
         self._steps += 1
         if self._steps >= STEPS * len(self._optimizers):
             self._done = True
-            self._calls.uninstall()
-            self._finished(self._facts())
+            facts = self._facts()
+            self._stop_watching()
+            self._finished(facts)
 
     def _facts(self) -> SurveyFacts:
         torch = sys.modules["torch"]
@@ -145,17 +174,18 @@ class Survey:
             if module is None or not any(id(p) in trained for p in module.parameters()):
                 continue  # a loss with frozen weights, a teacher
             _complete(model, module)
+            model.made = self._sites.site_of(module)
             facts.models.append(model)
         facts.device = next((m.identity.device for m in facts.models), "cpu")
         facts.optimizers = [
-            OptimizerFacts(optimizer_identity(o), _fused_obstacle(o)) for o in optimizers
+            OptimizerFacts(optimizer_identity(o), _fused_obstacle(o), self._sites.site_of(o))
+            for o in optimizers
         ]
         watched = self._loaders.latest
         if watched is not None:
-            loader = watched.loader()
             facts.loader, facts.loader_place = watched.identity, Place(*watched.place)
-            facts.workers = int(getattr(loader, "num_workers", 0) or 0)
-            facts.pins_memory = bool(getattr(loader, "pin_memory", False))
+            facts.loader_made = watched.made
+            facts.workers, facts.pins_memory = watched.workers, watched.pins_memory
         scalers = sys.modules.get("torch.amp.grad_scaler")
         facts.scaler = scalers is not None and _uses_scaler(optimizers)
         facts.steps = self._steps
@@ -172,7 +202,20 @@ def _complete(facts: ModelFacts, module: Any) -> None:
     facts.compiled |= any(hasattr(part, "_orig_mod") for part in module.children())
     facts.channels_last = channels_last_obstacle(module)
     floats = (p.dtype for p in module.parameters() if p.is_floating_point())
+    facts.torch_forward = type(module).forward.__module__.startswith("torch.")
     facts.types = sorted({str(dtype) for dtype in floats})
+
+
+def _output_kind(out: Any) -> str:
+    torch = sys.modules["torch"]
+    if isinstance(out, torch.Tensor):
+        return "tensor" if out.is_floating_point() else "other"
+    tensors = [tensor for tensor in tensors_of(out) if tensor.is_floating_point()]
+    if isinstance(out, tuple | list) and tensors and len(tensors) == len(out):
+        return "fields" if hasattr(out, "_fields") else "tensors"
+    if type(out) in (dict, OrderedDict) and tensors and len(tensors) == len(out):
+        return "dict"
+    return "loss" if any(tensor.dim() == 0 for tensor in tensors) else "other"
 
 
 def _multiplies_bf16(device: str) -> bool:
