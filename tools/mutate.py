@@ -29,9 +29,15 @@ from typing import Any
 from mutants import Mutant, chosen
 
 ROOT = Path(__file__).resolve().parent.parent
+<<<<<<< HEAD
 # These are files, because in Ninja the library's target `tundish` has the same name as the program.
 PRODUCTS = ("unit_tests", "libtundish.so", "tundish")
 # Sources that only the tests use.
+=======
+# Files, because in Ninja the library's target `tundish` shares its name with the program.
+PRODUCTS = ("unit_tests", "libtundish.so", "libtundish_guard.so", "tundish")
+# Sources that only tests use.
+>>>>>>> boost-guard
 FOR_TESTS = re.compile(
     r"_test\.cpp$|/testing\.h$|/test_\w+\.(?:cpp|h)$|/(?:jpeg|tar)_maker\.(?:cpp|h)$"
     r"|/memory_(?:source|stream)\.h$|/temporary_folder\.h$"
@@ -178,7 +184,8 @@ class Scratch:
         code, _ = self.run("cmake", "--build", self.build, "-j", jobs, *words, limit_s=7200)
         if code != 0:
             return None
-        shutil.copy(self.build / "libtundish.so", self.root / "python" / "tundish")
+        for name in ("libtundish.so", "libtundish_guard.so"):
+            shutil.copy(self.build / name, self.root / "python" / "tundish")
         digest = hashlib.sha256()
         for name in PRODUCTS:
             digest.update((self.build / name).read_bytes())

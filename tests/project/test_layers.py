@@ -121,6 +121,7 @@ PARTS = [
     "launch",
     "tuning",
     "diagnosis",
+    "boosting",
     "",
     "demo",
 ]
@@ -137,6 +138,7 @@ FOLDERS = {
         *("environment", "probe", "script", "layers", "memory", "timeline", "rules", "lint"),
         *("verdict", "process", "report", "cli"),
     ],
+    "boosting": ["inject", "trials", "search", "patch", "report", "cli"],
 }
 # print(verdict) and verdict.save() import the report when they are called.
 PRINTED_BY = ("tundish.diagnosis.verdict.verdict", "tundish.diagnosis.report")

@@ -61,10 +61,16 @@ def _check_options(options: Options) -> None:
             near = close_name(name, TITLES)
             hint = f"did you mean {near}?" if near else f"one of {', '.join(TITLES)}"
             raise UsageError(f"no change is called '{name}'\n  fix: {hint}")
-    for option, file in (("--output", options.output), ("--html", options.html)):
+    files = [("--output", options.output), ("--html", options.html)]
+    for option, file in [*files, ("--output", patch_path(options.output))]:
         if file:
             check_replaceable(option, file, options.force)
             _check_folder(option, file)
+
+
+def patch_path(output: str) -> str:
+    """Returns the path of the patch that is written beside the result."""
+    return os.path.splitext(output)[0] + ".patch"
 
 
 def _check_folder(option: str, file: str) -> None:

@@ -17,12 +17,13 @@ from ...report.machine import machine, versions
 from ...scratch_folder import scratch_folder
 from ...tuning.report.tuning_progress import stderr_progress
 from .. import boost_file
+from ..patch.write import write_patch
 from ..report.boost_text import boost_text
 from ..search.results import BoostResult
 from ..search.search import Search, SearchOptions
 from ..trials.trial import TrialRunner
 from ..trials.write_guard import check_guard, python_of
-from .boost_options import ARGUMENTS
+from .boost_options import ARGUMENTS, patch_path
 
 
 def main(argv: Sequence[str]) -> int:
@@ -47,13 +48,27 @@ def _boost(options: Options) -> int:
     result.command = options.command
     result.machine, result.versions = machine(), versions()
     boost_file.save(result, options.output)
-    _print(result, options)
+    _print(result, options, _save_patch(result, options.output))
     interrupted = any(note.startswith("interrupted") for note in result.notes)
     return INTERRUPTED if interrupted else OK
 
 
-def _print(result: BoostResult, options: Options) -> None:
-    more: dict[str, str] = {}
+def _save_patch(result: BoostResult, output: str) -> str:
+    """Writes the patch beside the result. Returns a line about it, "" without changes."""
+    if not result.changes:
+        return ""
+    patch, path = write_patch(result), patch_path(output)
+    Path(path).write_bytes(patch.data)
+    lines = "1 line" if patch.changed_lines == 1 else f"{patch.changed_lines} lines"
+    text = f"git apply {shlex.quote(path)}   changes {lines}, for plain python"
+    if patch.by_hand:
+        names = ", ".join(one.change for one in patch.by_hand)
+        text += f"; by hand, as comments: {names}"
+    return text
+
+
+def _print(result: BoostResult, options: Options, patch: str) -> None:
+    more = {"keep": patch} if patch else {}
     if options.html:
         from ..report.boost_page import boost_page
 

@@ -17,7 +17,7 @@ from ...tuning.numerics.band import TIMES, check_band, difference, scale_of_loss
 # loss while nudged runs drifted by 2e-7. A wrong scale or a stale batch moves the loss by 1e-2 or more.
 LEAST_LIMIT = 1e-3
 WIDEST = 0.20  # a wider band means nothing, as with random labels
-# Of all gradients together, for changes that only reorder sums; correct ones were below 1e-10.
+# Limits for all gradients together, if a change only reorders sums; 1 - cosine was below 1e-10.
 LEAST_COSINE, NORM_TOLERANCE = 1 - 1e-5, 1e-3
 LEAST_COSINE_16, NORM_TOLERANCE_16 = 0.98, 0.05  # for 16-bit precision; bf16 had 0.9995 and 0.002
 MOST_SERIES = 4  # losses per step that are compared one by one; more are added up
