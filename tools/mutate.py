@@ -29,15 +29,9 @@ from typing import Any
 from mutants import Mutant, chosen
 
 ROOT = Path(__file__).resolve().parent.parent
-<<<<<<< HEAD
 # These are files, because in Ninja the library's target `tundish` has the same name as the program.
-PRODUCTS = ("unit_tests", "libtundish.so", "tundish")
-# Sources that only the tests use.
-=======
-# Files, because in Ninja the library's target `tundish` shares its name with the program.
 PRODUCTS = ("unit_tests", "libtundish.so", "libtundish_guard.so", "tundish")
-# Sources that only tests use.
->>>>>>> boost-guard
+# Sources that only the tests use.
 FOR_TESTS = re.compile(
     r"_test\.cpp$|/testing\.h$|/test_\w+\.(?:cpp|h)$|/(?:jpeg|tar)_maker\.(?:cpp|h)$"
     r"|/memory_(?:source|stream)\.h$|/temporary_folder\.h$"
