@@ -21,6 +21,7 @@ from .results import FAILED, KEPT, LEFT_OUT, NO_GAIN, REJECTED, BoostResult, Cha
 LEAST_GAIN = 1.03  # of a change that is kept
 RUNS = ("plain", "plain", "nudged", "nudged", "nudged", "random")
 SHARE_OF_PROOF = 0.15  # of the time limit, for the baseline's runs
+SHARE_OF_BASELINE = 0.4  # of the baseline's time, for a trial, before one has run
 STEPS = 12  # measured steps of a trial
 CONFIRMED_STEPS = 20
 LEAST_WAIT = 0.10  # share of the step in which training waits, so that the loader is tried again
@@ -57,7 +58,7 @@ class Search:
         self._kept: tuple[Change, ...] = ()
         self._finished = True
         self._loader_proof = ""
-        self._longest = 0.0  # seconds of the longest trial so far
+        self._longest = 0.0  # seconds of the longest trial; before the first one, an estimate
 
     def run(self) -> BoostResult:
         base = self._baseline()
@@ -67,6 +68,7 @@ class Search:
         self._objects = _objects(base.survey)
         self._verdict = judge(base.facts)
         self._best = measured(base)
+        self._longest = SHARE_OF_BASELINE * (time.monotonic() - self._began)
         self._noise = min(MOST_NOISE, base.compute_noise)
         if base.compute_noise > BUSY:
             self._notes.append(
@@ -106,7 +108,8 @@ class Search:
     def _run(self, plan: TrialPlan) -> TrialResult:
         began = time.monotonic()
         result = self._runner.run(plan)
-        self._longest = max(self._longest, time.monotonic() - began)
+        if not plan.is_baseline:
+            self._longest = max(self._longest, time.monotonic() - began)
         if result.failed == "interrupted":
             raise KeyboardInterrupt
         return result

@@ -18,6 +18,7 @@ SEED = 1_234_567
 OTHER_RANDOM_NUMBERS = 1_000  # added to the seeds of the run with other random numbers
 
 
+_NEEDED = ("plain", "nudged", "nudged", "nudged")  # runs of a slow script
 FEWEST_STEPS, MOST_STEPS = 6, 30  # steps of a run
 
 
@@ -62,8 +63,10 @@ class Proof:
             self._options, self.steps = saved["options"], saved["steps"]
         else:
             self._batches = batches
-            affordable = self._seconds / max(step_s, 1e-6) / len(self._kinds)
-            self.steps = int(min(MOST_STEPS, max(FEWEST_STEPS, affordable)))
+            affordable = self._seconds / max(step_s, 1e-6)
+            if affordable < FEWEST_STEPS * len(self._kinds):
+                self._kinds = [kind for kind in _NEEDED if kind in self._kinds]
+            self.steps = int(min(MOST_STEPS, max(FEWEST_STEPS, affordable / len(self._kinds))))
             optimizers = self.objects.optimizers()
             self._start = saved_state.take_state(self._models, optimizers)
             self._options = [_options(optimizer) for optimizer in optimizers]
