@@ -13,6 +13,7 @@ from typing import Any
 
 from ...diagnosis.probe.imports import AfterImport
 from .boosted_model import BoostedModel
+from .frameworks import FrameworkSwitches, runs_in_bf16
 from .identities import model_identity, optimizer_identity
 from .loader_changes import LoaderChanges
 from .memory_layout import Layouts
@@ -35,6 +36,7 @@ class Injector:
         self._layouts = Layouts()
         self._calls = ModuleCalls(self._model_called)
         self.loaders = LoaderChanges(request, self.outcomes.note)
+        self._switches = FrameworkSwitches([change.name for change in request.changes])
         self._seen: set[int] = set()  # ids of models and optimizers that were examined
         self._steps = 0
         self._done = False
@@ -43,6 +45,7 @@ class Injector:
             {
                 "torch": self._hook_torch,
                 "torch.utils.data.dataloader": self.loaders.install,
+                **self._switches.functions(),
             }
         )
 
@@ -54,6 +57,7 @@ class Injector:
         self._imports.uninstall()
         self._calls.uninstall()
         self.loaders.uninstall()
+        self._switches.uninstall()
         while self._undo:
             self._undo.pop()()
 
@@ -98,8 +102,10 @@ class Injector:
             boosted.channels_last = True
             self.outcomes.note("channels_last", "")
         if self.request.value_of("bf16") is not None:
-            boosted.autocast = True
-            self.outcomes.note("bf16", "")
+            device = next((p.device.type for p in module.parameters()), "cpu")
+            boosted.autocast = not runs_in_bf16(module, device)
+            way = "" if boosted.autocast else self._switches.ways.get("bf16", "")
+            self.outcomes.note("bf16", "", way)
         mode = self.request.value_of("compile")
         if mode is not None:
             boosted.compile(mode)
@@ -134,7 +140,9 @@ class Injector:
         if self.request.value_of("channels_last") is not None:
             self._layouts.match(optimizer)
         if self.request.value_of("fused") is not None:
-            reason = fused_obstacle(optimizer)
-            if not reason:
-                use_fused_kernels(optimizer)
-            self.outcomes.note("fused", reason)
+            way, reason = self._switches.ways.get("fused", ""), ""
+            if not way or not all(group.get("fused") for group in optimizer.param_groups):
+                way, reason = "", fused_obstacle(optimizer)
+                if not reason:
+                    use_fused_kernels(optimizer)
+            self.outcomes.note("fused", reason, way)

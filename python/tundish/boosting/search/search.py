@@ -194,7 +194,7 @@ class Search:
         if result.failed:
             row.verdict, row.reason = FAILED, result.failed + _quoted(result.output)
             return row
-        row.measured = measured(result)
+        row.measured, row.ways = measured(result), result.ways
         refused = {n: r for n, r in result.left_out.items() if n in {c.name for c in changes}}
         if refused:
             row.verdict, row.reason = FAILED, "; ".join(refused.values())

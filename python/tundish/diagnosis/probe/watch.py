@@ -14,9 +14,10 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from types import FrameType
 from typing import Any
 
-from ..._process.code_origin import user_files, user_line
+from ..._process.code_origin import is_own_file, user_files, user_line
 from ..._process.ranks import rank_and_world
 from .clocks.gpu_clock import gpu_seconds, make_event_recorder, synchronize
 from .clocks.step_ledger import Mark, StepLedger
@@ -192,7 +193,7 @@ class Watch:
 
     def _proof_batch(self, iterator: Any, loader: Any) -> Any:
         self.ledger.enter("own")
-        batch = self.proof.next_batch()
+        batch = self.proof.next_batch(iterator, _batches_ahead(sys._getframe(1)))
         self.ledger.leave()
         self._got_cached_batch = True
         self._count_batch(iterator, loader)
@@ -212,11 +213,12 @@ class Watch:
         seconds, marks = self.ledger.close_step()
         boundary = self._boundary and not self._only_boundaries
         proving = self.proof.active
+        phase = "settling" if proving and self.proof.is_settling else self.phase
         unfed = self.phase == "cached" and not self._got_cached_batch and not proving
         cpu = time.process_time()
         counts = (self._nexts, self._optimizer_steps)
         step = WatchedStep(
-            self.phase, seconds, *counts, boundary or unfed, cpu - self._cpu_since, marks
+            phase, seconds, *counts, boundary or unfed, cpu - self._cpu_since, marks
         )
         step.counts = counts_by_part
         self._cpu_since = cpu
@@ -355,11 +357,11 @@ class Watch:
                 step.gpu = gpu_seconds(step.marks)
             step.marks = []
 
-    def optimizer_begins(self, optimizer: Any) -> None:
+    def optimizer_begins(self, optimizer: Any, has_closure: bool = False) -> None:
         """Called before each step of an optimizer of the loop."""
         self.proof.objects.optimizer_stepped(optimizer)
         if self.proof.active:
-            self.proof.before_optimizer(optimizer)
+            self.proof.before_optimizer(optimizer, has_closure)
 
     def backward_called(self, tensors: Any) -> None:
         self.observed.backward_called()
@@ -385,3 +387,14 @@ class Watch:
         if self.phase != "done":
             self._resolve_gpu()
         self.cached_batches.clear()
+
+
+def _batches_ahead(frame: FrameType | None) -> int:
+    """Returns how many batches the caller of a loader holds when it asks for the next one.
+
+    Accelerate's loaders, which Hugging Face's Trainer uses, fetch one batch ahead.
+    """
+    while frame is not None and is_own_file(frame.f_code.co_filename):
+        frame = frame.f_back
+    name = "" if frame is None else frame.f_globals.get("__name__", "")
+    return int(name == "accelerate.data_loader")
