@@ -8,6 +8,7 @@ from types import FrameType
 from typing import Any
 
 from ..._process.code_origin import is_own_file
+from ...diagnosis.probe.loaders.loader_facts import batch_size
 from .request import LoaderIdentity, ModelIdentity, OptimizerIdentity
 
 
@@ -35,7 +36,7 @@ def loader_identity(loader: Any, frame: FrameType | None) -> LoaderIdentity:
     return LoaderIdentity(
         dataset=class_name(dataset),
         samples=samples,
-        batch_size=int(getattr(loader, "batch_size", None) or 0),
+        batch_size=batch_size(loader) or 0,
         sampler=class_name(getattr(loader, "sampler", None)),
         stack=_stack_digest(frame),
     )

@@ -106,7 +106,7 @@ class Proof:
         ahead  batches that the loop drops when it makes another iterator for a new epoch
         """
         if self._iterator is not None and self._iterator() is not iterator:
-            self._fed = max(0, self._fed - ahead)
+            self._fed -= ahead  # -1 in the settling step: the last of the batches
         self._iterator = None if iterator is None else weakref.ref(iterator)
         batch = self._batches[self._fed % len(self._batches)]
         self._fed += 1

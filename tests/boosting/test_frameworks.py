@@ -1,0 +1,223 @@
+"""Loops of Lightning, Accelerate and Hugging Face's Trainer: survey, switches, proof, checkpoints."""
+
+import contextlib
+import runpy
+import sys
+import warnings
+from pathlib import Path
+
+import pytest
+import torch
+from tundish.boosting.inject.injector import Injector
+from tundish.boosting.inject.request import Change, Request
+from tundish.boosting.inject.survey import Survey
+from tundish.boosting.search.candidates import _obstacles
+from tundish.boosting.search.proof_verdict import judge_run
+from tundish.diagnosis.probe.session import Session
+from tundish.diagnosis.probe.settings import Settings
+
+SCRIPTS = Path(__file__).parent / "scripts"
+LIGHTNING, ACCELERATE, HUGGING_FACE = "lightning", "accelerate", "huggingface"
+ALL = (LIGHTNING, ACCELERATE, HUGGING_FACE)
+PACKAGES = {LIGHTNING: "lightning", ACCELERATE: "accelerate", HUGGING_FACE: "transformers"}
+MODELS = {LIGHTNING: "Classifier", ACCELERATE: "Net", HUGGING_FACE: "BertForSequenceClassification"}
+SWITCHES = {
+    LIGHTNING: 'Trainer(precision="bf16-mixed")',
+    ACCELERATE: 'Accelerator(mixed_precision="bf16")',
+    HUGGING_FACE: "TrainingArguments(bf16=True)",
+}
+BFLOAT16, FLOAT32 = {"torch.bfloat16"}, {"torch.float32"}
+
+
+def run(name, folder, *options, steps=4):
+    """Runs a script in this process and returns its variables."""
+    if name == ACCELERATE:
+        from accelerate.state import AcceleratorState
+
+        AcceleratorState._reset_state(True)  # as in a process of its own
+    file = SCRIPTS / f"{name}_train.py"
+    before, sys.argv = sys.argv, [str(file), "--steps", str(steps), "--folder", str(folder)]
+    sys.argv += map(str, options)
+    try:
+        with warnings.catch_warnings():  # the frameworks warn of their own deprecated calls
+            warnings.simplefilter("ignore")
+            return runpy.run_path(str(file), run_name="__main__")
+    finally:
+        sys.argv = before
+
+
+def module_of(name, made):
+    return made["net"] if name == ACCELERATE else made["model"]
+
+
+def layer_types(name, made):
+    """Returns the types of a layer's outputs in training and in validation."""
+    types = made["types"] if name == HUGGING_FACE else module_of(name, made).types
+    return types[True], types[False]
+
+
+def surveyed(name, folder, *options):
+    found = []
+    survey = Survey(found.append)
+    survey.install()
+    try:
+        run(name, folder, *options, steps=8)
+    finally:
+        survey.uninstall()
+    return found[0]
+
+
+@pytest.fixture(scope="module")
+def surveys(tmp_path_factory):
+    return {name: surveyed(name, tmp_path_factory.mktemp(name)) for name in ALL}
+
+
+def request(survey, *changes):
+    return Request(
+        changes=[Change(name) for name in changes],
+        models=[model.identity for model in survey.models],
+        optimizers=[optimizer.identity for optimizer in survey.optimizers],
+        fallback=False,
+    )
+
+
+@contextlib.contextmanager
+def injected(wanted):
+    injector = Injector(wanted, lambda: None)
+    injector.install()
+    try:
+        yield injector
+    finally:
+        injector.uninstall()
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_the_survey_finds_framework_model_and_training_loader(surveys, name):
+    found = surveys[name]
+    assert found.framework == PACKAGES[name]
+    assert [model.identity.name.rpartition(".")[2] for model in found.models] == [MODELS[name]]
+    assert [one.identity.name for one in found.optimizers] == ["torch.optim.adamw.AdamW"]
+    assert (found.loader.samples, found.loader.batch_size) == (96, 8)
+    assert found.loader_place.file == str(SCRIPTS / f"{name}_train.py")
+    assert "bf16" not in found.choices
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_bf16_is_made_by_the_frameworks_switch(surveys, name, tmp_path):
+    with injected(request(surveys[name], "bf16")) as injector:
+        made = run(name, tmp_path, steps=24)
+    assert injector.outcomes.made() == ["bf16"]
+    assert injector.outcomes.ways == {"bf16": SWITCHES[name]}
+    # The frameworks validate in the precision of training.
+    assert layer_types(name, made) == (BFLOAT16, BFLOAT16)
+
+
+def test_both_packages_of_lightning_have_the_switch(surveys, tmp_path):
+    with injected(request(surveys[LIGHTNING], "bf16")) as injector:
+        made = run(LIGHTNING, tmp_path, "--package", "pytorch_lightning", "--accumulate", 2)
+    assert made["trainer"].precision == "bf16-mixed"
+    assert injector.outcomes.ways == {"bf16": SWITCHES[LIGHTNING]}
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "reason"),
+    [
+        (LIGHTNING, ["--precision", "bf16-mixed"], f"already done: {SWITCHES[LIGHTNING]}"),
+        (
+            LIGHTNING,
+            ["--precision", "32-true"],
+            'the script has chosen Trainer(precision="32-true")',
+        ),
+        (ACCELERATE, ["--precision", "bf16"], f"already done: {SWITCHES[ACCELERATE]}"),
+        (
+            ACCELERATE,
+            ["--precision", "no"],
+            'the script has chosen Accelerator(mixed_precision="no")',
+        ),
+        (HUGGING_FACE, ["--bf16"], f"already done: {SWITCHES[HUGGING_FACE]}"),
+    ],
+)
+def test_a_value_that_the_script_has_chosen_is_left_alone(name, options, reason, tmp_path):
+    survey = surveyed(name, tmp_path / "survey", *options)
+    assert survey.choices["bf16"].reason == reason
+    assert survey.choices["bf16"].file == str(SCRIPTS / f"{name}_train.py")
+    assert _obstacles({**survey.as_json(), "bf16": True}, False)["bf16"] == reason
+    with injected(request(survey, "bf16")) as injector:
+        run(name, tmp_path, *options)
+    assert not injector.outcomes.ways
+
+
+def test_hugging_faces_default_optimizer_is_fused_already(surveys):
+    assert "adamw_torch_fused" in surveys[HUGGING_FACE].choices["fused"].reason
+    assert surveys[HUGGING_FACE].optimizers[0].fused == "already done"
+
+
+@pytest.mark.parametrize("name", [LIGHTNING, ACCELERATE])
+def test_injected_changes_reach_training_and_not_validation(surveys, name, tmp_path):
+    """Another change than precision, and a model whose validation stays as it was."""
+    with injected(request(surveys[name], "channels_last", "fused")) as injector:
+        made = run(name, tmp_path, steps=24)
+    assert injector.outcomes.made() == ["channels_last", "fused"]
+    assert layer_types(name, made) == (FLOAT32, FLOAT32)
+
+
+# --- the proof -----------------------------------------------------------------------------------
+
+
+def runs(start, folder, name, kinds, compares, *options):
+    settings = Settings(warm_up=2, steps=4, profiled=0, layers=0, cached_batches=1, inspect=False)
+    settings.proof, settings.proof_runs, settings.proof_s = str(start), ",".join(kinds), 0.1
+    settings.proof_compares = int(compares)
+    session = Session(settings, None)
+    session.begin()
+    try:
+        with contextlib.suppress(SystemExit):
+            run(name, folder, *options, "--accumulate", 2, steps=150)
+    finally:
+        facts = session.end()
+    assert not facts.proof.failed
+    assert facts.phase == "done"
+    return facts.proof.runs
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_equal_runs_are_equal_and_a_changed_run_is_compared(surveys, name, tmp_path):
+    base = runs(tmp_path, tmp_path, name, ["plain", "plain", "nudged"], False)
+    assert base[0].losses == base[1].losses
+    assert {len(step) for step in base[0].losses} == {2}  # the batches of a step
+    with injected(request(surveys[name], "bf16")):
+        (changed,) = runs(tmp_path, tmp_path, name, ["changed"], True)
+    assert base[2].gradients.cosine > 0.9999  # the same batches
+    assert 0.99 < changed.gradients.cosine < 0.999999  # gradients were recorded
+    assert judge_run(base, changed, lower_precision=True).passed
+
+
+# --- checkpoints ---------------------------------------------------------------------------------
+
+CHECKPOINTS = {
+    LIGHTNING: "checkpoints/last.ckpt",
+    ACCELERATE: "state",
+    HUGGING_FACE: "checkpoint-20",
+}
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_checkpoints_load_in_the_plain_script_and_in_the_boosted_one(surveys, name, tmp_path):
+    """A step of the other script from a checkpoint gives weights close to a step of its own script."""
+    layout = ["channels_last"] if name != HUGGING_FACE else []
+    wanted = request(surveys[name], "bf16", "fused", *layout)
+    run(name, tmp_path / "plain", steps=20)
+    with injected(wanted):
+        run(name, tmp_path / "boosted", steps=20)
+    for kind in ("plain", "boosted"):
+        saved = tmp_path / kind / CHECKPOINTS[name]
+        # Accelerate's state has no count of steps.
+        steps = 2 if name == ACCELERATE else 22
+        plain = run(name, tmp_path / "again", "--resume", saved, steps=steps)
+        with injected(wanted) as injector:
+            boosted = run(name, tmp_path / "again", "--resume", saved, steps=steps)
+        assert not injector.missing()
+        pairs = [dict(module_of(name, made).state_dict()) for made in (plain, boosted)]
+        assert list(pairs[0]) == list(pairs[1])
+        for key, weight in pairs[0].items():
+            assert torch.allclose(weight.float(), pairs[1][key].float(), atol=0.01), key
