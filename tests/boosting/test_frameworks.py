@@ -4,11 +4,13 @@ import contextlib
 import runpy
 import sys
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 from tundish.boosting.inject.injector import Injector
+from tundish.boosting.inject.loader_changes import LoaderChanges
 from tundish.boosting.inject.request import Change, Request
 from tundish.boosting.inject.survey import Survey
 from tundish.boosting.search.candidates import _obstacles
@@ -56,14 +58,21 @@ def layer_types(name, made):
     return types[True], types[False]
 
 
-def surveyed(name, folder, *options):
+@contextlib.contextmanager
+def surveying():
+    """Yields a list that receives the facts."""
     found = []
     survey = Survey(found.append)
     survey.install()
     try:
-        run(name, folder, *options, steps=8)
+        yield found
     finally:
         survey.uninstall()
+
+
+def surveyed(name, folder, *options):
+    with surveying() as found:
+        run(name, folder, *options, steps=8)
     return found[0]
 
 
@@ -164,15 +173,16 @@ def test_injected_changes_reach_training_and_not_validation(surveys, name, tmp_p
 # --- the proof -----------------------------------------------------------------------------------
 
 
-def runs(start, folder, name, kinds, compares, *options):
+def runs(folder, name, kinds, wanted=None):
+    """Runs a script with a probe, and returns the runs of its proof. `wanted`: compares changes."""
     settings = Settings(warm_up=2, steps=4, profiled=0, layers=0, cached_batches=1, inspect=False)
-    settings.proof, settings.proof_runs, settings.proof_s = str(start), ",".join(kinds), 0.1
-    settings.proof_compares = int(compares)
+    settings.proof, settings.proof_runs, settings.proof_s = str(folder), ",".join(kinds), 0.1
+    settings.proof_compares = int(wanted is not None)
     session = Session(settings, None)
     session.begin()
     try:
-        with contextlib.suppress(SystemExit):
-            run(name, folder, *options, "--accumulate", 2, steps=150)
+        with contextlib.suppress(SystemExit), injected(wanted or Request()):
+            run(name, folder, "--accumulate", 2, steps=150)
     finally:
         facts = session.end()
     assert not facts.proof.failed
@@ -182,11 +192,10 @@ def runs(start, folder, name, kinds, compares, *options):
 
 @pytest.mark.parametrize("name", ALL)
 def test_equal_runs_are_equal_and_a_changed_run_is_compared(surveys, name, tmp_path):
-    base = runs(tmp_path, tmp_path, name, ["plain", "plain", "nudged"], False)
+    base = runs(tmp_path, name, ["plain", "plain", "nudged"])
     assert base[0].losses == base[1].losses
     assert {len(step) for step in base[0].losses} == {2}  # the batches of a step
-    with injected(request(surveys[name], "bf16")):
-        (changed,) = runs(tmp_path, tmp_path, name, ["changed"], True)
+    (changed,) = runs(tmp_path, name, ["changed"], request(surveys[name], "bf16"))
     assert base[2].gradients.cosine > 0.9999  # the same batches
     assert 0.99 < changed.gradients.cosine < 0.999999  # gradients were recorded
     assert judge_run(base, changed, lower_precision=True).passed
@@ -221,3 +230,28 @@ def test_checkpoints_load_in_the_plain_script_and_in_the_boosted_one(surveys, na
         assert list(pairs[0]) == list(pairs[1])
         for key, weight in pairs[0].items():
             assert torch.allclose(weight.float(), pairs[1][key].float(), atol=0.01), key
+
+
+# --- the loader ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_the_training_loader_is_changed_in_every_epoch_and_validation_never(
+    name, tmp_path, monkeypatch
+):
+    as_many = ("--validate", 96)  # samples as in training
+    with surveying() as surveys:
+        run(name, tmp_path, *as_many, steps=8)
+    found = []  # whether each loader that was iterated is changed
+    decide = LoaderChanges._trains
+
+    def recorded(changes, loader, frame):
+        found.append(decide(changes, loader, frame))
+        return found[-1]
+
+    monkeypatch.setattr(LoaderChanges, "_trains", recorded)
+    wanted = request(surveys[0], "pin_memory")
+    with injected(replace(wanted, loader=surveys[0].loader)):
+        run(name, tmp_path, *as_many, steps=40)
+    assert found.count(True) == 4  # epochs
+    assert found.count(False) >= 2

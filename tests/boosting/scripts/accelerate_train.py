@@ -13,6 +13,7 @@ parser.add_argument("--steps", type=int, default=200, help="batches")
 parser.add_argument("--accumulate", type=int, default=2)
 parser.add_argument("--precision", help="the script's own choice")
 parser.add_argument("--resume", help="state to continue from")
+parser.add_argument("--validate", type=int, default=16, help="samples of the validation")
 parser.add_argument("--folder", default="accelerate")
 options = parser.parse_args()
 
@@ -47,8 +48,10 @@ torch.manual_seed(0)
 net = Net()
 optimizer = torch.optim.AdamW(net.parameters(), 1e-3)
 scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 5, 0.9)
+loader = DataLoader(samples(96, 1), 8, shuffle=True)
+val_loader = DataLoader(samples(options.validate, 2), 8)
 model, optimizer, loader, val_loader, scheduler = accelerator.prepare(
-    net, optimizer, DataLoader(samples(96, 1), 8, shuffle=True), DataLoader(samples(16, 2), 8), scheduler
+    net, optimizer, loader, val_loader, scheduler
 )
 if options.resume:
     accelerator.load_state(options.resume)

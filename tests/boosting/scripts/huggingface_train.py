@@ -11,6 +11,7 @@ parser.add_argument("--accumulate", type=int, default=1)
 parser.add_argument("--bf16", action="store_true", help="the script's own choice")
 parser.add_argument("--optim", help="the script's own choice")
 parser.add_argument("--resume", help="checkpoint to continue from")
+parser.add_argument("--validate", type=int, default=16, help="samples of the validation")
 parser.add_argument("--folder", default="huggingface")
 options = parser.parse_args()
 
@@ -58,7 +59,7 @@ arguments = TrainingArguments(
     use_cpu=True,
     **chosen,
 )
-trainer = Trainer(model, arguments, train_dataset=Texts(96, 1), eval_dataset=Texts(16, 2))
+trainer = Trainer(model, arguments, None, Texts(96, 1), Texts(options.validate, 2))
 trainer.train(resume_from_checkpoint=options.resume)
 print("train", *sorted(types[True]), "val", *sorted(types[False]))
 print("bf16", arguments.bf16, "optim", str(arguments.optim), "steps", trainer.state.global_step)

@@ -13,6 +13,7 @@ parser.add_argument("--steps", type=int, default=200)
 parser.add_argument("--accumulate", type=int, default=1)
 parser.add_argument("--precision", help="the script's own choice")
 parser.add_argument("--resume", help="checkpoint to continue from")
+parser.add_argument("--validate", type=int, default=16, help="samples of the validation")
 parser.add_argument("--folder", default="lightning")
 options = parser.parse_args()
 L = importlib.import_module(options.package)
@@ -74,7 +75,7 @@ trainer = L.Trainer(
 trainer.fit(
     model,
     DataLoader(samples(96, 1), 8, shuffle=True),
-    DataLoader(samples(16, 2), 8),
+    DataLoader(samples(options.validate, 2), 8),
     ckpt_path=options.resume,
 )
 print("train", *sorted(model.types[True]), "val", *sorted(model.types[False]))

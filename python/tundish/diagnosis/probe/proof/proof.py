@@ -73,6 +73,7 @@ class Proof:
             self._options = [_options(optimizer) for optimizer in optimizers]
         self.facts.fed = bool(self._batches)
         self._scalers = _grad_scalers()
+        saved_state.load_state(self._start, self._models, self.objects.optimizers())
         self._begin_settling()
 
     def _begin_settling(self) -> None:
