@@ -307,9 +307,9 @@ class Watch:
     def _begin_proof(self) -> None:
         if len(self.cached_batches):
             wait_until_filled(self.feeding.iterator())
+        about = (self.cached_batches.batches(), self._seconds_without_data(), self.feeding.iterator)
         try:
-            batches = self.cached_batches.batches()
-            self.proof.begin(self.observed.live_roots(), batches, self._seconds_without_data())
+            self.proof.begin(self.observed.live_roots(), *about)
         except Exception as error:
             self.proof.facts.failed = f"{type(error).__name__}: {error}"
             self.proof.active = False

@@ -48,16 +48,24 @@ class Proof:
         self._options: list[list[dict[str, Any]]] = []  # of the optimizers' groups at the start
         self._scalers: list[Any] = []
         self._fed = 0  # batches in this run
+        self._fed_in_step = 0
         self.is_settling = False  # a step before a run uses batches that the loop fetched before
         self._iterator: Callable[[], Any] | None = None  # weak: the iterator of the latest batch
 
     # --- runs ----------------------------------------------------------------------------------
 
-    def begin(self, roots: list[Any], batches: list[Any], step_s: float) -> None:
+    def begin(
+        self,
+        roots: list[Any],
+        batches: list[Any],
+        step_s: float,
+        iterator: Callable[[], Any] | None = None,
+    ) -> None:
         """Saves or loads the start, and begins the first run. Raises what loading raises.
 
-        `step_s`: seconds of a step without loading.
+        `step_s`: seconds of a step without loading. `iterator`: weak, of the latest batch.
         """
+        self._iterator = iterator
         self._models = self.objects.trained(roots)
         if self._compares:
             saved = saved_state.load(self._folder)
@@ -98,6 +106,7 @@ class Proof:
         return self._kinds[len(self.facts.runs)]
 
     def _seed(self) -> None:
+        self._fed_in_step = 0
         other = OTHER_RANDOM_NUMBERS if self._kind == "random" else 0
         saved_state.seed_all(SEED + other + self._step)
 
@@ -109,8 +118,11 @@ class Proof:
         if self._iterator is not None and self._iterator() is not iterator:
             self._fed -= ahead  # -1 in the settling step: the last of the batches
         self._iterator = None if iterator is None else weakref.ref(iterator)
+        if not self._fed_in_step:  # again: a new iterator and a validation draw random numbers
+            self._seed()
         batch = self._batches[self._fed % len(self._batches)]
         self._fed += 1
+        self._fed_in_step += 1
         return copy_batch(batch)
 
     @property
@@ -156,8 +168,9 @@ class Proof:
 
     def _compared(self) -> GradientFacts:
         found = gradient_errors.compare(self._gradients, self._reference)
+        names = gradient_errors.significant(self._reference)
         ratio, cosine = gradient_errors.alignment_of_updates(
-            self._before, self._after, self._reference_update
+            self._before, self._after, {name: self._reference_update[name] for name in names}
         )
         return GradientFacts(
             found.errors, found.norm_ratio, found.cosine, found.missing, ratio, cosine
