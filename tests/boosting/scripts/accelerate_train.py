@@ -69,7 +69,7 @@ while batches < options.steps:
         if batches == options.steps:
             break
     model.eval()
-    for x, y in val_loader:
+    for x, _ in val_loader:
         with torch.no_grad():
             accelerator.gather_for_metrics(model(x))
 os.makedirs(options.folder, exist_ok=True)

@@ -47,7 +47,9 @@ def _report(injector: Injector) -> None:
         return
     missing = injector.missing()
     ways = injector.outcomes.ways
-    made = [name + (f" by {ways[name]}" if name in ways else "") for name in injector.outcomes.made()]
+    made = [
+        name + (f" by {ways[name]}" if name in ways else "") for name in injector.outcomes.made()
+    ]
     if missing:
         names = ", ".join(identity.name for identity in missing)
         text = f"boost: {names} of {injector.request.source} was not found: the script has changed"

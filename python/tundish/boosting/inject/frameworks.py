@@ -157,9 +157,10 @@ class FrameworkSwitches:
         if arguments.tf32 is not None:
             switch = f"TrainingArguments(tf32={arguments.tf32})"
             self._choose("tf32", switch, bool(arguments.tf32), frame)
-        elif sys.modules["torch"].cuda.is_available() and not arguments.use_cpu:
-            if self._set("tf32", "TrainingArguments(tf32=True)"):
-                arguments.tf32 = True
+            return
+        on_gpu = sys.modules["torch"].cuda.is_available() and not arguments.use_cpu
+        if on_gpu and self._set("tf32", "TrainingArguments(tf32=True)"):
+            arguments.tf32 = True
 
     def _choose_optimizer(self, arguments: Any, frame: FrameType | None) -> None:
         """Sets the fused AdamW only in versions whose default is AdamW without fused kernels."""
@@ -168,9 +169,10 @@ class FrameworkSwitches:
         default = str(getattr(default, "value", default))
         if name == _FUSED_ADAM:
             self._choose("fused", f'TrainingArguments(optim="{name}")', True, frame)
-        elif name == default == "adamw_torch":
-            if self._set("fused", f'TrainingArguments(optim="{_FUSED_ADAM}")'):
-                arguments.optim = _FUSED_ADAM
+            return
+        switch = f'TrainingArguments(optim="{_FUSED_ADAM}")'
+        if name == default == "adamw_torch" and self._set("fused", switch):
+            arguments.optim = _FUSED_ADAM
 
 
 def _has_no_accelerator() -> bool:

@@ -194,7 +194,8 @@ class Search:
         if result.failed:
             row.verdict, row.reason = FAILED, result.failed + _quoted(result.output)
             return row
-        row.measured, row.ways = measured(result), result.ways
+        row.measured = measured(result)
+        row.ways = {c.name: result.ways[c.name] for c in changes if c.name in result.ways}
         refused = {n: r for n, r in result.left_out.items() if n in {c.name for c in changes}}
         if refused:
             row.verdict, row.reason = FAILED, "; ".join(refused.values())

@@ -217,9 +217,7 @@ class Watch:
         unfed = self.phase == "cached" and not self._got_cached_batch and not proving
         cpu = time.process_time()
         counts = (self._nexts, self._optimizer_steps)
-        step = WatchedStep(
-            phase, seconds, *counts, boundary or unfed, cpu - self._cpu_since, marks
-        )
+        step = WatchedStep(phase, seconds, *counts, boundary or unfed, cpu - self._cpu_since, marks)
         step.counts = counts_by_part
         self._cpu_since = cpu
         self.steps.append(step)
