@@ -162,11 +162,15 @@ def test_hugging_faces_default_optimizer_is_fused_already(surveys):
 
 
 @pytest.mark.parametrize("name", [LIGHTNING, ACCELERATE])
-def test_injected_changes_reach_training_and_not_validation(surveys, name, tmp_path):
-    """Another change than precision, and a model whose validation stays as it was."""
+def test_changes_without_a_switch_are_injected(surveys, name, tmp_path):
     with injected(request(surveys[name], "channels_last", "fused")) as injector:
         made = run(name, tmp_path, steps=24)
     assert injector.outcomes.made() == ["channels_last", "fused"]
+    assert not injector.outcomes.ways
+    weights = [p for p in module_of(name, made).parameters() if p.dim() == 4]
+    assert all(w.is_contiguous(memory_format=torch.channels_last) for w in weights)
+    optimizer = made["optimizer"] if name == ACCELERATE else made["trainer"].optimizers[0]
+    assert all(group["fused"] for group in optimizer.param_groups)
     assert layer_types(name, made) == (FLOAT32, FLOAT32)
 
 

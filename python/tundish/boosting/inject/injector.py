@@ -7,6 +7,7 @@ they are iterated. Flags of torch are set when the script imports torch.
 from __future__ import annotations
 
 import sys
+import weakref
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
@@ -80,15 +81,22 @@ class Injector:
         hook = optimizers.register_optimizer_step_pre_hook(self._optimizer_steps)
         self._undo.append(hook.remove)
 
+    def _is_new(self, one: Any) -> bool:
+        """Returns whether a model or an optimizer was not examined before. A freed id is used again."""
+        if id(one) in self._seen:
+            return False
+        self._seen.add(id(one))
+        weakref.finalize(one, self._seen.discard, id(one))
+        return True
+
     # --- models --------------------------------------------------------------------------------
 
     def _model_called(
         self, module: Any, frame: FrameType | None, arguments: Any
     ) -> BoostedModel | None:
         """Returns the changes of a model that the loop calls, or None if it stays as it is."""
-        if id(module) in self._seen:
+        if not self._is_new(module):
             return None
-        self._seen.add(id(module))
         identity = model_identity(module)
         if identity not in self.request.models:
             return None
@@ -122,8 +130,7 @@ class Injector:
 
     def _optimizer_steps(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         self._steps += 1
-        if id(optimizer) not in self._seen:
-            self._seen.add(id(optimizer))
+        if self._is_new(optimizer):
             self._change_optimizer(optimizer)
         if self._done:
             return
