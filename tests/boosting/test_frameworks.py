@@ -218,11 +218,12 @@ CHECKPOINTS = {
 @pytest.mark.parametrize("name", ALL)
 def test_checkpoints_load_in_the_plain_script_and_in_the_boosted_one(surveys, name, tmp_path):
     """A step of the other script from a checkpoint gives weights close to a step of its own script."""
-    layout = ["channels_last"] if name != HUGGING_FACE else []
-    wanted = request(surveys[name], "bf16", "fused", *layout)
+    lossless = ["channels_last", "fused"] if name != HUGGING_FACE else []
     run(name, tmp_path / "plain", steps=20)
-    with injected(wanted):
+    with injected(request(surveys[name], "bf16", *lossless)):
         run(name, tmp_path / "boosted", steps=20)
+    wanted = request(surveys[name], *(lossless or ["bf16"]))
+    limit = 1e-5 if lossless else 4e-3  # two steps with a learning rate of 1e-3
     for kind in ("plain", "boosted"):
         saved = tmp_path / kind / CHECKPOINTS[name]
         # Accelerate's state has no count of steps.
@@ -231,10 +232,9 @@ def test_checkpoints_load_in_the_plain_script_and_in_the_boosted_one(surveys, na
         with injected(wanted) as injector:
             boosted = run(name, tmp_path / "again", "--resume", saved, steps=steps)
         assert not injector.missing()
-        pairs = [dict(module_of(name, made).state_dict()) for made in (plain, boosted)]
-        assert list(pairs[0]) == list(pairs[1])
-        for key, weight in pairs[0].items():
-            assert torch.allclose(weight.float(), pairs[1][key].float(), atol=0.01), key
+        one, other = (dict(module_of(name, made).named_parameters()) for made in (plain, boosted))
+        for key in {*one, *other} - {"net.0.bias", "first.bias"}:  # before a BatchNorm: rounding
+            assert torch.allclose(one[key], other[key], atol=limit), key
 
 
 # --- the loader ----------------------------------------------------------------------------------
