@@ -9,7 +9,9 @@ from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 from tundish.boosting.search.proof_verdict import judge_run
 from tundish.boosting.search.search import RUNS
+from tundish.diagnosis.probe.proof.gradient_errors import significant
 from tundish.diagnosis.probe.proof.proof_facts import GradientFacts, RunFacts
+from tundish.diagnosis.probe.proof.saved_state import TrainingObjects
 from tundish.diagnosis.probe.session import Session
 from tundish.diagnosis.probe.settings import Settings
 
@@ -181,3 +183,45 @@ def test_several_losses_of_a_step_are_compared_one_by_one():
     base = [RunFacts("plain", two(0, 1)), *(run_of(two(0, 1), "nudged") for _ in range(3))]
     assert judge_run(base, run_of(two(0, 1)), False).passed
     assert not judge_run(base, run_of(two(0.1, 0.9)), False).passed  # the sum is the same
+
+
+def test_gradients_that_are_only_rounding_do_not_count_in_updates():
+    gradients = {"weight": torch.ones(100), "bias": torch.full((4,), 1e-8), "frozen": None}
+    assert significant(gradients) == ["weight"]
+    assert significant({"weight": torch.ones(4), "small": torch.full((4,), 1e-3)}) == [
+        "weight",
+        "small",
+    ]
+    assert not significant({"weight": torch.zeros(3)})
+
+
+def test_a_part_of_a_model_is_not_a_model_of_its_own():
+    """Evaluation of a compiled model calls its parts."""
+    model, other = nn.Sequential(nn.Linear(2, 2)), nn.Linear(2, 2)
+    optimizer = torch.optim.SGD([*model.parameters(), *other.parameters()], 0.1)
+    objects = TrainingObjects()
+    objects.optimizer_stepped(optimizer)
+    assert objects.trained([model[0], model, other, nn.Linear(2, 2)]) == [model, other]
+
+
+@pytest.mark.parametrize("closure", [False, True])
+def test_gradients_of_a_step_with_a_closure_are_recorded(tmp_path, closure):
+    def loop(scale):
+        torch.manual_seed(1)
+        model = nn.Linear(12, 3)
+        optimizer = torch.optim.SGD(model.parameters(), 0.01)
+        for _ in range(MOST):
+            for x, y in DataLoader(samples(), 16):
+
+                def loss(x=x, y=y):
+                    optimizer.zero_grad()
+                    value = nn.functional.cross_entropy(model(x), y) * scale
+                    value.backward()
+                    return value
+
+                optimizer.step(loss) if closure else (loss(), optimizer.step())
+
+    runs(tmp_path, ["plain"], False, lambda: loop(1.0))
+    (changed,) = runs(tmp_path, ["changed"], True, lambda: loop(0.5))
+    assert changed.gradients.norm_ratio == pytest.approx(0.5)
+    assert not changed.gradients.missing

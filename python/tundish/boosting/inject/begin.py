@@ -46,7 +46,10 @@ def _report(injector: Injector) -> None:
         _write_outcomes(injector)
         return
     missing = injector.missing()
-    made = injector.outcomes.made()
+    ways = injector.outcomes.ways
+    made = [
+        name + (f" by {ways[name]}" if name in ways else "") for name in injector.outcomes.made()
+    ]
     if missing:
         names = ", ".join(identity.name for identity in missing)
         text = f"boost: {names} of {injector.request.source} was not found: the script has changed"
@@ -67,6 +70,7 @@ def _write_survey(request: Request, facts: SurveyFacts) -> None:
 def _write_outcomes(injector: Injector) -> None:
     values = {
         "made": injector.outcomes.made(),
+        "ways": injector.outcomes.ways,
         "left_out": injector.outcomes.left_out(),
         "missing": [identity.name for identity in injector.missing()],
         "loader": injector.loaders.report,

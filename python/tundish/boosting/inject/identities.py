@@ -7,8 +7,11 @@ import hashlib
 from types import FrameType
 from typing import Any
 
-from ..._process.code_origin import is_own_file
+from ..._process.code_origin import framework_name, is_own_file
+from ...diagnosis.probe.loaders.loader_facts import batch_size
 from .request import LoaderIdentity, ModelIdentity, OptimizerIdentity
+
+_EVALUATING = ("evaluat", "validat", "predict")  # in names of a framework's functions
 
 
 def model_identity(module: Any) -> ModelIdentity:
@@ -35,10 +38,16 @@ def loader_identity(loader: Any, frame: FrameType | None) -> LoaderIdentity:
     return LoaderIdentity(
         dataset=class_name(dataset),
         samples=samples,
-        batch_size=int(getattr(loader, "batch_size", None) or 0),
-        sampler=class_name(getattr(loader, "sampler", None)),
+        batch_size=batch_size(loader) or 0,
+        sampler=class_name(_sampler(loader)),
         stack=_stack_digest(frame),
     )
+
+
+def _sampler(loader: Any) -> Any:
+    """Returns what draws the order. A loader of Accelerate has another sampler, which is not used."""
+    inner = getattr(getattr(loader, "batch_sampler", None), "sampler", None)
+    return inner if inner is not None else getattr(loader, "sampler", None)
 
 
 def class_name(value: Any) -> str:
@@ -47,13 +56,18 @@ def class_name(value: Any) -> str:
 
 
 def _stack_digest(frame: FrameType | None) -> str:
+    """Frameworks only count as training or evaluating: they iterate each epoch from other functions."""
     functions = []
+    evaluates = False
     while frame is not None:
         code = frame.f_code
-        if not is_own_file(code.co_filename) and "(importlib._bootstrap)" not in code.co_filename:
-            functions.append(getattr(code, "co_qualname", code.co_name))
+        name = getattr(code, "co_qualname", code.co_name)
+        if framework_name(code.co_filename):
+            evaluates |= any(word in name.lower() for word in _EVALUATING)
+        elif not is_own_file(code.co_filename) and "(importlib._bootstrap)" not in code.co_filename:
+            functions.append(name)
         frame = frame.f_back
-    return _digest("\n".join(functions))
+    return _digest("\n".join([*functions, "evaluation" * evaluates]))
 
 
 def _digest(text: str) -> str:

@@ -7,12 +7,14 @@ they are iterated. Flags of torch are set when the script imports torch.
 from __future__ import annotations
 
 import sys
+import weakref
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
 from ...diagnosis.probe.imports import AfterImport
 from .boosted_model import BoostedModel
+from .frameworks import FrameworkSwitches, runs_in_bf16
 from .identities import model_identity, optimizer_identity
 from .loader_changes import LoaderChanges
 from .memory_layout import Layouts
@@ -35,6 +37,7 @@ class Injector:
         self._layouts = Layouts()
         self._calls = ModuleCalls(self._model_called)
         self.loaders = LoaderChanges(request, self.outcomes.note)
+        self._switches = FrameworkSwitches([change.name for change in request.changes])
         self._seen: set[int] = set()  # ids of models and optimizers that were examined
         self._steps = 0
         self._done = False
@@ -43,6 +46,7 @@ class Injector:
             {
                 "torch": self._hook_torch,
                 "torch.utils.data.dataloader": self.loaders.install,
+                **self._switches.functions(),
             }
         )
 
@@ -54,6 +58,7 @@ class Injector:
         self._imports.uninstall()
         self._calls.uninstall()
         self.loaders.uninstall()
+        self._switches.uninstall()
         while self._undo:
             self._undo.pop()()
 
@@ -76,15 +81,22 @@ class Injector:
         hook = optimizers.register_optimizer_step_pre_hook(self._optimizer_steps)
         self._undo.append(hook.remove)
 
+    def _is_new(self, one: Any) -> bool:
+        """Returns whether a model or an optimizer was not examined before. A freed id is used again."""
+        if id(one) in self._seen:
+            return False
+        self._seen.add(id(one))
+        weakref.finalize(one, self._seen.discard, id(one))
+        return True
+
     # --- models --------------------------------------------------------------------------------
 
     def _model_called(
         self, module: Any, frame: FrameType | None, arguments: Any
     ) -> BoostedModel | None:
         """Returns the changes of a model that the loop calls, or None if it stays as it is."""
-        if id(module) in self._seen:
+        if not self._is_new(module):
             return None
-        self._seen.add(id(module))
         identity = model_identity(module)
         if identity not in self.request.models:
             return None
@@ -98,8 +110,10 @@ class Injector:
             boosted.channels_last = True
             self.outcomes.note("channels_last", "")
         if self.request.value_of("bf16") is not None:
-            boosted.autocast = True
-            self.outcomes.note("bf16", "")
+            device = next((p.device.type for p in module.parameters()), "cpu")
+            boosted.autocast = not runs_in_bf16(module, device)
+            way = "" if boosted.autocast else self._switches.ways.get("bf16", "")
+            self.outcomes.note("bf16", "", way)
         mode = self.request.value_of("compile")
         if mode is not None:
             boosted.compile(mode)
@@ -116,8 +130,7 @@ class Injector:
 
     def _optimizer_steps(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         self._steps += 1
-        if id(optimizer) not in self._seen:
-            self._seen.add(id(optimizer))
+        if self._is_new(optimizer):
             self._change_optimizer(optimizer)
         if self._done:
             return
@@ -134,7 +147,9 @@ class Injector:
         if self.request.value_of("channels_last") is not None:
             self._layouts.match(optimizer)
         if self.request.value_of("fused") is not None:
-            reason = fused_obstacle(optimizer)
-            if not reason:
-                use_fused_kernels(optimizer)
-            self.outcomes.note("fused", reason)
+            way, reason = self._switches.ways.get("fused", ""), ""
+            if not way or not all(group.get("fused") for group in optimizer.param_groups):
+                way, reason = "", fused_obstacle(optimizer)
+                if not reason:
+                    use_fused_kernels(optimizer)
+            self.outcomes.note("fused", reason, way)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import weakref
 from typing import Any
 
 
@@ -11,18 +12,21 @@ class Layouts:
 
     def __init__(self) -> None:
         self._original: dict[int, tuple[int, ...]] = {}  # id of a parameter: its strides before
+        self._optimizers: weakref.WeakSet[Any] = weakref.WeakSet()
 
     def use_channels_last(self, module: Any) -> None:
         for parameter in module.parameters():
             self._original.setdefault(id(parameter), parameter.stride())
         module.to(memory_format=sys.modules["torch"].channels_last)
+        # A step with a closure, as Lightning's, calls the model after match().
+        for optimizer in self._optimizers:
+            _match(optimizer)
 
     def match(self, optimizer: Any) -> None:
         """Gives states the layout of their weights. Checkpoints keep the layout that they had."""
-        from tundish.tuning.tricks.channels_last import match_weight_layout
-
-        match_weight_layout(optimizer)
-        optimizer.register_load_state_dict_post_hook(match_weight_layout)
+        _match(optimizer)
+        self._optimizers.add(optimizer)
+        optimizer.register_load_state_dict_post_hook(_match)
         optimizer.register_state_dict_post_hook(self._with_original_layout, prepend=True)
 
     def _with_original_layout(self, optimizer: Any, saved: dict[str, Any]) -> dict[str, Any]:
@@ -43,6 +47,12 @@ class Layouts:
                 for name, value in states[key].items()
             }
         return {**saved, "state": states}
+
+
+def _match(optimizer: Any) -> None:
+    from tundish.tuning.tricks.channels_last import match_weight_layout
+
+    match_weight_layout(optimizer)
 
 
 def channels_last_obstacle(module: Any) -> str:

@@ -14,11 +14,14 @@ class Outcomes:
     def __init__(self, changes: Iterable[Change]) -> None:
         self._lock = threading.Lock()
         self._reasons: dict[str, str | None] = {change.name: None for change in changes}
+        self.ways: dict[str, str] = {}  # by change: the framework's switch that made it
 
-    def note(self, name: str, reason: str) -> None:
-        """Records that a change was made, or why it was not."""
+    def note(self, name: str, reason: str, way: str = "") -> None:
+        """Records that a change was made, or why it was not. `way`: the switch of a framework."""
         with self._lock:
             self._reasons[name] = reason or self._reasons.get(name) or ""
+            if way:
+                self.ways[name] = way
 
     def made(self) -> list[str]:
         return [name for name, reason in self._reasons.items() if reason == ""]

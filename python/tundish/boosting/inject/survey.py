@@ -14,6 +14,7 @@ from ..._process.code_origin import user_line
 from ...diagnosis.probe.imports import AfterImport
 from .boosted_model import BoostedModel, tensors_of
 from .call_sites import CallSite, ConstructionSites, call_site
+from .frameworks import Choice, FrameworkSwitches, running_framework
 from .identities import model_identity, optimizer_identity
 from .loader_changes import LoaderChanges
 from .memory_layout import channels_last_obstacle
@@ -69,7 +70,8 @@ class SurveyFacts:
     pins_memory: bool = False
     scaler: bool = False  # the script uses a GradScaler
     threads: int = 0
-    frameworks: list[str] = field(default_factory=list)
+    framework: str = ""  # the package whose loop runs the training; "": the script's own loop
+    choices: dict[str, Choice] = field(default_factory=dict)  # by change: the framework's switches
     steps: int = 0  # optimizer steps of the survey
     matmul_tf32: bool = False
     bf16: bool = False  # the device multiplies bfloat16 faster than float32
@@ -88,6 +90,8 @@ class Survey:
         self._calls = ModuleCalls(self._model_called, self._model_returned)
         self._sites = ConstructionSites()
         self._loaders = LoaderChanges(Request(), lambda name, reason: None, self._sites)
+        self._switches = FrameworkSwitches(())
+        self._framework = ""
         self._models: dict[int, tuple[Any, ModelFacts]] = {}
         self._shapes: dict[int, set[Any]] = {}
         self._optimizers: dict[int, Any] = {}
@@ -98,6 +102,7 @@ class Survey:
             {
                 "torch": self._hook_torch,
                 "torch.utils.data.dataloader": self._hook_loaders,
+                **self._switches.functions(),
             }
         )
 
@@ -114,6 +119,7 @@ class Survey:
         self._calls.uninstall()
         self._loaders.uninstall()
         self._sites.uninstall()
+        self._switches.uninstall()
 
     def _hook_loaders(self) -> None:
         self._loaders.install()
@@ -157,6 +163,7 @@ class Survey:
         if self._done:
             return
         self._optimizers.setdefault(id(optimizer), weakref.ref(optimizer))
+        self._framework = self._framework or running_framework(sys._getframe(1))
         self._steps += 1
         if self._steps >= STEPS * len(self._optimizers):
             self._done = True
@@ -168,7 +175,8 @@ class Survey:
         torch = sys.modules["torch"]
         optimizers = [o for o in (ref() for ref in self._optimizers.values()) if o is not None]
         trained = {id(p) for o in optimizers for group in o.param_groups for p in group["params"]}
-        facts = SurveyFacts(threads=torch.get_num_threads(), frameworks=_frameworks())
+        facts = SurveyFacts(threads=torch.get_num_threads(), framework=self._framework)
+        facts.choices = dict(self._switches.choices)
         for reference, model in self._models.values():
             module = reference()
             if module is None or not any(id(p) in trained for p in module.parameters()):
@@ -239,8 +247,3 @@ def _uses_scaler(optimizers: list[Any]) -> bool:
 
     kind = sys.modules["torch.amp.grad_scaler"].GradScaler
     return any(kind in type(one).__mro__ and one.is_enabled() for one in gc.get_objects())
-
-
-def _frameworks() -> list[str]:
-    known = ("lightning", "pytorch_lightning", "transformers", "accelerate")
-    return [name for name in known if name in sys.modules]

@@ -46,7 +46,8 @@ def _row_lines(row: ChangeRow, base: Measured, color: bool) -> list[str]:
     gain = f"{row.gain:.2f}x" if row.gain is not None else "-"
     memory = memory_text(base, row.measured) if row.measured else "-"
     if row.verdict == KEPT:
-        return ["  " + _columns(row.title, rate, gain, memory, row.training)]
+        ways = [f"    by {way}" for way in row.ways.values()]
+        return ["  " + _columns(row.title, rate, gain, memory, row.training), *ways]
     shade = RED if row.verdict in (REJECTED, FAILED) else YELLOW
     verdict = paint(row.verdict, shade, color)
     why = f": {_first_line(row.reason)}" if row.verdict in (REJECTED, FAILED) else ""

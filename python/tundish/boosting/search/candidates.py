@@ -92,12 +92,14 @@ def _loader_changes(
 def _model_changes(survey: dict[str, Any], left_out: list[LeftOut]) -> list[tuple[Change, ...]]:
     models, gpu = survey["models"], survey["device"] == "cuda"
     place = _place(models[0]["place"]) if models else ""
+    choices = survey.get("choices", {})
     safe: list[Change] = []  # tried together: each is cheap, and they help each other
     for name, reason in _obstacles(survey, gpu).items():
         if not reason:
             safe.append(Change(name))
         elif reason != _NOT_HERE:
-            left_out.append(LeftOut(name, reason, place))
+            chosen = _place(choices[name]) if name in choices else place
+            left_out.append(LeftOut(name, reason, chosen))
     names = {change.name for change in safe}
     together = tuple(c for c in safe if c.name not in ("compile", "cudnn_benchmark"))
     found: list[tuple[Change, ...]] = []
@@ -140,6 +142,9 @@ def _obstacles(survey: dict[str, Any], gpu: bool) -> dict[str, str]:
         out["compile"] = "the shapes of the batches vary: each would be compiled"
     if gpu and not out["channels_last"]:
         out["cudnn_benchmark"] = "already done" if survey["cudnn_benchmark"] else ""
+    for name, choice in survey.get("choices", {}).items():  # values given to a framework
+        if out[name] != _NOT_HERE:
+            out[name] = choice["reason"]
     if not models:
         out = dict.fromkeys(out, "the loop calls no module with parameters")
     return out

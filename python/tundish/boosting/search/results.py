@@ -43,6 +43,7 @@ class ChangeRow:
     measured: Measured | None = None
     gain: float | None = None  # over the changes kept before it
     training: str = ""  # the proof, in a few words
+    ways: dict[str, str] = field(default_factory=dict)  # by change: a framework's switch
     proof: dict[str, Any] | None = None
     losses: list[float] = field(default_factory=list)
     seconds: float = 0.0

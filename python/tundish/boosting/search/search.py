@@ -198,6 +198,7 @@ class Search:
             row.verdict, row.reason = FAILED, result.failed + _quoted(result.output)
             return row
         row.measured = measured(result)
+        row.ways = {c.name: result.ways[c.name] for c in changes if c.name in result.ways}
         refused = {n: r for n, r in result.left_out.items() if n in {c.name for c in changes}}
         if refused:
             row.verdict, row.reason = FAILED, "; ".join(refused.values())

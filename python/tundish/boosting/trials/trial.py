@@ -44,6 +44,7 @@ class TrialResult:
     compute_s: list[list[float]] = field(default_factory=list)  # with repeated batches, by run
     runs: list[RunFacts] = field(default_factory=list)
     made: list[str] = field(default_factory=list)
+    ways: dict[str, str] = field(default_factory=dict)  # by change: a framework's switch
     left_out: dict[str, str] = field(default_factory=dict)
     loader_report: str = ""
     peak_bytes: int = 0  # of GPU memory; 0 without a GPU
@@ -135,6 +136,7 @@ def read_trial(ended: CommandResult, folder: Path, output: str, plan: TrialPlan)
         compute_s=_compute_seconds(facts),
         runs=facts.proof.runs if facts.proof else [],
         made=list(outcomes.get("made", [])),
+        ways=dict(outcomes.get("ways", {})),
         left_out=left_out,
         loader_report=str(outcomes.get("loader", "")),
         peak_bytes=facts.torch.peak_bytes if facts.torch else 0,

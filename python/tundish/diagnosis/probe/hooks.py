@@ -142,7 +142,8 @@ class Hooks:
                 watch.ledger.enter("own")
                 watch.observed.before_optimizer(optimizer)
                 watch.ledger.leave()
-            self._report(watch.optimizer_begins, optimizer)
+            has_closure = any(callable(value) for value in (*args[1:], *kwargs.values()))
+            self._report(watch.optimizer_begins, optimizer, has_closure)
             watch.ledger.enter("optimizer")
 
     def _drop_failed_steps(self) -> None:

@@ -14,9 +14,10 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from types import FrameType
 from typing import Any
 
-from ..._process.code_origin import user_files, user_line
+from ..._process.code_origin import is_own_file, user_files, user_line
 from ..._process.ranks import rank_and_world
 from .clocks.gpu_clock import gpu_seconds, make_event_recorder, synchronize
 from .clocks.step_ledger import Mark, StepLedger
@@ -199,7 +200,7 @@ class Watch:
 
     def _proof_batch(self, iterator: Any, loader: Any) -> Any:
         self.ledger.enter("own")
-        batch = self.proof.next_batch()
+        batch = self.proof.next_batch(iterator, _batches_ahead(sys._getframe(1)))
         self.ledger.leave()
         self._got_cached_batch = True
         self._count_batch(iterator, loader, None)
@@ -219,12 +220,11 @@ class Watch:
         seconds, marks = self.ledger.close_step()
         boundary = self._boundary and not self._only_boundaries
         proving = self.proof.active
+        phase = "settling" if proving and self.proof.is_settling else self.phase
         unfed = self.phase == "cached" and not self._got_cached_batch and not proving
         cpu = time.process_time()
         counts = (self._nexts, self._optimizer_steps)
-        step = WatchedStep(
-            self.phase, seconds, *counts, boundary or unfed, cpu - self._cpu_since, marks
-        )
+        step = WatchedStep(phase, seconds, *counts, boundary or unfed, cpu - self._cpu_since, marks)
         step.counts = counts_by_part
         step.fed, step.other_data_s = self._fed, self._other_data_s
         self._fed, self._other_data_s, self._waited_s = 0, 0.0, 0.0
@@ -314,9 +314,9 @@ class Watch:
     def _begin_proof(self) -> None:
         if len(self.cached_batches):
             wait_until_filled(self.feeding.iterator())
+        about = (self.cached_batches.batches(), self._seconds_without_data(), self.feeding.iterator)
         try:
-            batches = self.cached_batches.batches()
-            self.proof.begin(self.observed.live_roots(), batches, self._seconds_without_data())
+            self.proof.begin(self.observed.live_roots(), *about)
         except Exception as error:
             self.proof.facts.failed = f"{type(error).__name__}: {error}"
             self.proof.active = False
@@ -364,11 +364,11 @@ class Watch:
                 step.gpu = gpu_seconds(step.marks)
             step.marks = []
 
-    def optimizer_begins(self, optimizer: Any) -> None:
+    def optimizer_begins(self, optimizer: Any, has_closure: bool = False) -> None:
         """Called before each step of an optimizer of the loop."""
         self.proof.objects.optimizer_stepped(optimizer)
         if self.proof.active:
-            self.proof.before_optimizer(optimizer)
+            self.proof.before_optimizer(optimizer, has_closure)
 
     def backward_called(self, tensors: Any) -> None:
         self.observed.backward_called()
@@ -394,3 +394,14 @@ class Watch:
         if self.phase != "done":
             self._resolve_gpu()
         self.cached_batches.clear()
+
+
+def _batches_ahead(frame: FrameType | None) -> int:
+    """Returns how many batches the caller of a loader holds when it asks for the next one.
+
+    Accelerate's loaders, which Hugging Face's Trainer uses, fetch one batch ahead.
+    """
+    while frame is not None and is_own_file(frame.f_code.co_filename):
+        frame = frame.f_back
+    name = "" if frame is None else frame.f_globals.get("__name__", "")
+    return int(name == "accelerate.data_loader")

@@ -42,7 +42,7 @@ def loader_facts(loader: Any) -> LoaderFacts:
     return LoaderFacts(
         kind=kind,
         class_name=type(loader).__name__,
-        batch_size=_number(loader, "batch_size"),
+        batch_size=batch_size(loader),
         num_workers=_number(loader, "num_workers"),
         prefetch_factor=_number(loader, "prefetch_factor"),
         pin_memory=_flag(loader, "pin_memory"),
@@ -75,6 +75,12 @@ def _is_undivided(loader: Any) -> bool:
 def _asks_for_worker(code: CodeType) -> bool:
     inner = [constant for constant in code.co_consts if isinstance(constant, CodeType)]
     return "get_worker_info" in code.co_names or any(map(_asks_for_worker, inner))
+
+
+def batch_size(loader: Any) -> int | None:
+    """Returns the batch size. Accelerate's loaders have it only in their batch sampler."""
+    found = _number(loader, "batch_size")
+    return found or _number(getattr(loader, "batch_sampler", None), "batch_size")
 
 
 def _number(loader: Any, name: str) -> int | None:

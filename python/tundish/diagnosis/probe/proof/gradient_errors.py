@@ -8,6 +8,10 @@ from typing import Any
 
 from .proof_facts import GradientFacts
 
+# Root mean square of a parameter's gradient, relative to that of all gradients, below which it is only
+# rounding, as of a bias before a BatchNorm. Adam scales such a gradient to a full update.
+LEAST_SIGNIFICANT = 1e-4
+
 Tensors = dict[str, Any]  # by "optimizer.group.number" of the parameter; None: no gradient
 
 
@@ -57,6 +61,15 @@ def compare(found: Tensors, reference: Tensors) -> GradientFacts:
             errors[name] = _finite(difference / size) if size else float(difference > 0)
     ratio, cosine = _alignment(found, reference)
     return GradientFacts(errors, ratio, cosine, missing)
+
+
+def significant(gradients: Tensors) -> list[str]:
+    """Returns the parameters whose gradient is more than rounding, by their names."""
+    found = {name: gradient for name, gradient in gradients.items() if gradient is not None}
+    squares = {name: float(gradient.double().square().sum()) for name, gradient in found.items()}
+    mean = sum(squares.values()) / max(1, sum(gradient.numel() for gradient in found.values()))
+    least = LEAST_SIGNIFICANT**2 * mean
+    return [name for name, one in found.items() if squares[name] > least * one.numel()]
 
 
 def alignment_of_updates(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import gc
 import math
 import sys
+import weakref
+from collections.abc import Callable
 from typing import Any
 
 from ..loaders.batch_copy import copy_batch
@@ -47,14 +49,24 @@ class Proof:
         self._options: list[list[dict[str, Any]]] = []  # of the optimizers' groups at the start
         self._scalers: list[Any] = []
         self._fed = 0  # batches in this run
+        self._fed_in_step = 0
+        self.is_settling = False  # a step before a run uses batches that the loop fetched before
+        self._iterator: Callable[[], Any] | None = None  # weak: the iterator of the latest batch
 
     # --- runs ----------------------------------------------------------------------------------
 
-    def begin(self, roots: list[Any], batches: list[Any], step_s: float) -> None:
+    def begin(
+        self,
+        roots: list[Any],
+        batches: list[Any],
+        step_s: float,
+        iterator: Callable[[], Any] | None = None,
+    ) -> None:
         """Saves or loads the start, and begins the first run. Raises what loading raises.
 
-        `step_s`: seconds of a step without loading.
+        `step_s`: seconds of a step without loading. `iterator`: weak, of the latest batch.
         """
+        self._iterator = iterator
         self._models = self.objects.trained(roots)
         if self._compares:
             saved = saved_state.load(self._folder)
@@ -72,11 +84,17 @@ class Proof:
             self._options = [_options(optimizer) for optimizer in optimizers]
         self.facts.fed = bool(self._batches)
         self._scalers = _grad_scalers()
-        self._begin_run()
+        saved_state.load_state(self._start, self._models, self.objects.optimizers())
+        self._begin_settling()
+
+    def _begin_settling(self) -> None:
+        """Lets the loop use the batches that it has fetched ahead, so that runs use equal batches."""
+        self.active = self.is_settling = True
+        self._fed, self._step, self._losses = 0, 0, [[]]
 
     def _begin_run(self) -> None:
-        self.active = True
-        self._step, self._fed, self._losses = 0, 0, [[]]
+        self.is_settling = False
+        self._losses = [[]]
         self._gradients, self._before, self._after = {}, {}, {}
         optimizers = self.objects.optimizers()
         saved_state.load_state(self._start, self._models, optimizers)
@@ -91,13 +109,23 @@ class Proof:
         return self._kinds[len(self.facts.runs)]
 
     def _seed(self) -> None:
+        self._fed_in_step = 0
         other = OTHER_RANDOM_NUMBERS if self._kind == "random" else 0
         saved_state.seed_all(SEED + other + self._step)
 
-    def next_batch(self) -> Any:
-        """Returns a copy of the next batch of this run."""
+    def next_batch(self, iterator: Any = None, ahead: int = 0) -> Any:
+        """Returns a copy of the next batch of this run.
+
+        ahead  batches that the loop drops when it makes another iterator for a new epoch
+        """
+        if self._iterator is not None and self._iterator() is not iterator:
+            self._fed -= ahead  # -1 in the settling step: the last of the batches
+        self._iterator = None if iterator is None else weakref.ref(iterator)
+        if not self._fed_in_step:  # again: a new iterator and a validation draw random numbers
+            self._seed()
         batch = self._batches[self._fed % len(self._batches)]
         self._fed += 1
+        self._fed_in_step += 1
         return copy_batch(batch)
 
     @property
@@ -106,6 +134,9 @@ class Proof:
 
     def step_ended(self) -> None:
         """Ends a step, and after the last step of a run begins the next run."""
+        if self.is_settling:
+            self._begin_run()
+            return
         self._step += 1
         if self._step < self.steps:
             self._losses.append([])
@@ -113,7 +144,7 @@ class Proof:
             return
         self._end_run()
         if len(self.facts.runs) < len(self._kinds):
-            self._begin_run()
+            self._begin_settling()
         else:
             self.active = False
 
@@ -140,8 +171,9 @@ class Proof:
 
     def _compared(self) -> GradientFacts:
         found = gradient_errors.compare(self._gradients, self._reference)
+        names = gradient_errors.significant(self._reference)
         ratio, cosine = gradient_errors.alignment_of_updates(
-            self._before, self._after, self._reference_update
+            self._before, self._after, {name: self._reference_update[name] for name in names}
         )
         return GradientFacts(
             found.errors, found.norm_ratio, found.cosine, found.missing, ratio, cosine
@@ -161,20 +193,28 @@ class Proof:
         scales = [scaler._scale for scaler in self._scalers if scaler._scale is not None]
         return scales[0].to("cpu") if scales else 1.0
 
-    def before_optimizer(self, optimizer: Any) -> None:
-        """Uses the learning rates of the start, and copies the gradients of the first step."""
+    def before_optimizer(self, optimizer: Any, has_closure: bool = False) -> None:
+        """Uses the learning rates of the start, and copies the gradients of the first step.
+
+        has_closure  the gradients are computed inside the step, as in Lightning: copied after it
+        """
         number = self._number_of(optimizer)
         if number < len(self._options):
             for group, options in zip(optimizer.param_groups, self._options[number]):
                 group.update(options)
-        if self._step == 0 and f"{number}.0.0" not in self._gradients:
+        if self.is_settling or self._step or f"{number}.0.0" in self._before:
+            return
+        self._before |= gradient_errors.weights_of(optimizer, number)
+        if not has_closure:
             self._gradients |= gradient_errors.gradients_of(optimizer, number)
-            self._before |= gradient_errors.weights_of(optimizer, number)
 
     def after_optimizer(self, optimizer: Any) -> None:
         number = self._number_of(optimizer)
-        if self._step == 0 and f"{number}.0.0" not in self._after:
-            self._after |= gradient_errors.weights_of(optimizer, number)
+        if self.is_settling or self._step or f"{number}.0.0" in self._after:
+            return
+        self._after |= gradient_errors.weights_of(optimizer, number)
+        if f"{number}.0.0" not in self._gradients:
+            self._gradients |= gradient_errors.gradients_of(optimizer, number)
 
     def _number_of(self, optimizer: Any) -> int:
         return next(n for n, one in enumerate(self.objects.optimizers()) if one is optimizer)

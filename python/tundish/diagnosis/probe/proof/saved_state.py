@@ -26,10 +26,16 @@ class TrainingObjects:
         return [optimizer for optimizer in found if optimizer is not None]
 
     def trained(self, roots: list[Any]) -> list[Any]:
-        """Returns the modules with a parameter that an optimizer updates."""
+        """Returns the modules with a parameter that an optimizer updates, without their parts.
+
+        A part appears among the roots if the script calls it alone, or a change calls the whole
+        without torch's function, as in the evaluation of a compiled model.
+        """
         groups = [group for optimizer in self.optimizers() for group in optimizer.param_groups]
         optimized = {id(p) for group in groups for p in group["params"]}
-        return [root for root in roots if any(id(p) in optimized for p in root.parameters())]
+        parts = {id(part) for root in roots for part in root.modules() if part is not root}
+        whole = [root for root in roots if id(root) not in parts]
+        return [root for root in whole if any(id(p) in optimized for p in root.parameters())]
 
 
 def take_state(models: list[Any], optimizers: list[Any]) -> dict[str, Any]:
