@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from .._c.errors import ArgumentError
+from .._c.errors import ArgumentError, Error
 from ..report.machine import machine, versions
 from ..scratch_folder import scratch_folder
 from .fingerprint import Fingerprint
@@ -21,6 +21,7 @@ from .report.results import TuneReport
 from .search.confirmation import BASELINE, fallback_layers
 from .search.gates import Gates
 from .search.minutes import MINUTES, limit_of
+from .search.rows import align_times
 from .search.search import Search
 from .search.variants import BaselineFailed, JobFacts
 from .step import LossFunction
@@ -167,6 +168,8 @@ def run(
             search.run()
         else:
             search.run_only(request.only)
+        if request.has_limit() and search.late and not was_anything_timed(search):
+            raise no_time_error(request.minutes, search.baseline_ms)
         search.notes += remarks(search)
     except KeyboardInterrupt:
         finished = False
@@ -179,6 +182,10 @@ def run(
     report.seconds, report.finished = time.monotonic() - began, finished
     report.command = request.command
     return Plan(list(search.winner), Fingerprint.from_json(described["fingerprint"]), report)
+
+
+def was_anything_timed(search: Search) -> bool:
+    return any(row.tricks and row.turns and row.phase != "reference" for row in search.rows)
 
 
 def check_same_job(made_for: Fingerprint | None, found: dict[str, Any]) -> None:
@@ -207,6 +214,7 @@ def remarks(search: Search) -> list[str]:
 
 
 def make_report(described: dict[str, Any], search: Search, name: str) -> TuneReport:
+    align_times(search.rows, search.baseline_ms)
     return TuneReport(
         job=name,
         model=described["model"],
@@ -273,6 +281,16 @@ def baseline_error(text: str, kind: str, details: dict[str, Any]) -> ArgumentErr
         )
     return ArgumentError(
         f"your step fails without any trick: {text}\n  fix: {fix}\n{last}".rstrip()
+    )
+
+
+def no_time_error(minutes: float, step_ms: float) -> Error:
+    """Returns the error for a run in whose time no trick could be tried."""
+    more = max(2 * MINUTES, 3 * minutes)
+    return Error(
+        f"no time for a single trial within {minutes:g} minutes: nothing was tried, there is no plan; "
+        f"a step without any trick takes {step_ms:,.0f} ms\n"
+        f"  fix: give the run more time: --minutes {more:g}"
     )
 
 
