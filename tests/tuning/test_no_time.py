@@ -25,6 +25,9 @@ class Pool(FakePool):
     def close(self) -> None:
         self.events: list[Any] = []
 
+    def result(self, name: str) -> Any:
+        return super().result(name) if self.calls[name] else []  # no layer loses channels_last
+
 
 @pytest.fixture
 def pool(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
@@ -45,7 +48,7 @@ def test_a_run_without_a_trial_exits_with_1_and_saves_no_plan(
     pool.late = {kind.name for kind in TRICKS}
     assert tune_verb.main([JOB, *words]) == 1
     out, err = capsys.readouterr()
-    assert "no time for a single trial within" in err
+    assert "the search had no time for a single trial within" in err
     assert "fix: give the run more time: --minutes" in err
     assert not out
     assert not (tmp_path / "plan.json").exists()
@@ -53,8 +56,21 @@ def test_a_run_without_a_trial_exits_with_1_and_saves_no_plan(
 
 def test_the_error_suggests_a_longer_limit(pool: Any) -> None:
     pool.late = {kind.name for kind in TRICKS}
-    with pytest.raises(Error, match=r"within 30 minutes.*takes 100 ms\n.*--minutes 90$"):
+    with pytest.raises(Error, match=r"within 30 minutes.*takes 100.0 ms\n.*--minutes 90$"):
         tuner.tune(JOB, minutes=30)
+
+
+def test_the_human_recipe_alone_is_no_search(pool: Any, tmp_path: Path) -> None:
+    """It is timed in the fresh run and is not faster; no variant of the search was ready in time."""
+    human = {"bf16", "channels_last", "compile", "fused_optimizer"}
+    pool.time_of = product()
+    pool.is_ready_by = lambda name, limit: pool.tricks.get(name, set()) in (set(), human)
+    assert tune_verb.main([JOB, "--quick"]) == 1
+    assert len(pool.timed[-1]) == 3  # with the baseline and its twin
+    assert not (tmp_path / "plan.json").exists()
+    pool.time_of = product(compile=0.5)
+    assert tune_verb.main([JOB, "--quick", "-q"]) == 0  # then it is the plan
+    assert (tmp_path / "plan.json").exists()
 
 
 def test_a_run_with_time_for_one_trial_has_a_plan(pool: Any, tmp_path: Path) -> None:

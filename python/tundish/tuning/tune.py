@@ -17,6 +17,7 @@ from .job import Build, Job, JobSource, as_job, pickled_source, source_of
 from .memory.memory_limit import limit_bytes
 from .plan import Plan
 from .report.commands import tune_command
+from .report.report_queries import ms_text
 from .report.results import TuneReport
 from .search.confirmation import BASELINE, fallback_layers
 from .search.gates import Gates
@@ -168,7 +169,7 @@ def run(
             search.run()
         else:
             search.run_only(request.only)
-        if request.has_limit() and search.late and not was_anything_timed(search):
+        if request.has_limit() and search.late and not (search.measured or search.winner):
             raise no_time_error(request.minutes, search.baseline_ms)
         search.notes += remarks(search)
     except KeyboardInterrupt:
@@ -182,10 +183,6 @@ def run(
     report.seconds, report.finished = time.monotonic() - began, finished
     report.command = request.command
     return Plan(list(search.winner), Fingerprint.from_json(described["fingerprint"]), report)
-
-
-def was_anything_timed(search: Search) -> bool:
-    return any(row.tricks and row.turns and row.phase != "reference" for row in search.rows)
 
 
 def check_same_job(made_for: Fingerprint | None, found: dict[str, Any]) -> None:
@@ -285,11 +282,11 @@ def baseline_error(text: str, kind: str, details: dict[str, Any]) -> ArgumentErr
 
 
 def no_time_error(minutes: float, step_ms: float) -> Error:
-    """Returns the error for a run in whose time no trick could be tried."""
-    more = max(2 * MINUTES, 3 * minutes)
+    """Returns the error for a search that could not time a single variant."""
+    more = max(MINUTES, 3 * minutes)
     return Error(
-        f"no time for a single trial within {minutes:g} minutes: nothing was tried, there is no plan; "
-        f"a step without any trick takes {step_ms:,.0f} ms\n"
+        f"the search had no time for a single trial within {minutes:g} minutes, so there is no plan; "
+        f"a step without any trick takes {ms_text(step_ms)} ms\n"
         f"  fix: give the run more time: --minutes {more:g}"
     )
 
