@@ -55,6 +55,56 @@ def test_a_row_compared_with_another_row_explains_when_it_pays():
     assert narrow[at + 2].strip() == "41 s once, pays after 5,000 steps"
 
 
+LONG_NAME = "channels_last + a trick of my own that has a very long name + bf16 autocast"
+
+
+def long_named():
+    report = examples.image_model()
+    row = next(row for row in report.rows if row.label == "both")
+    row.tricks.insert(1, {"name": "a trick of my own that has a very long name"})
+    return report
+
+
+@pytest.mark.parametrize("width", [70, 80, 100, 120, 160, 200, 250])
+def test_names_are_whole_or_wrapped_but_never_cut(width):
+    lines = report_text(long_named(), width).splitlines()
+    at = next(i for i, line in enumerate(lines) if line.startswith("    channels_last + a trick"))
+    assert max(map(len, lines[:-1])) <= width
+    if width >= 200:
+        assert lines[at].startswith(f"    {LONG_NAME}  ")
+        return
+    end = next(i for i, line in enumerate(lines) if line.startswith("  compile, each with"))
+    column = lines[at].index("  ", 4)
+    pieces = [lines[at][4:column], *(line.strip() for line in lines[at + 1 : end])]
+    assert " ".join(pieces) == LONG_NAME
+    assert all(line.startswith("      ") for line in lines[at + 1 : end])
+    assert "..." not in " ".join(pieces)
+
+
+@pytest.mark.parametrize("width", [70, 80, 120])
+def test_the_human_recipe_is_named_whole(width):
+    lines = report_text(examples.image_model(), width).splitlines()
+    at = next(i for i, line in enumerate(lines) if "than the human recipe" in line)
+    words = " ".join(" ".join(lines[at : at + 3]).split())
+    assert "channels_last + fused optimizer + bf16 autocast + torch.compile" in words
+
+
+@pytest.mark.parametrize("width", [70, 100, 200])
+def test_the_steps_until_the_plan_pays_off_are_printed(width):
+    report = examples.image_model()
+    says = "pays off after 346 steps, 11 s of training: compilation and warm-up take 41 s once"
+    assert says in " ".join(report_text(report, width).split())
+    assert says.removeprefix("pays off ") in report_page(report)
+    report.rows[-1].break_even_steps = None  # slower, for less memory
+    assert "pays off" not in report_text(report, width)
+
+
+def test_a_run_without_a_fresh_run_does_not_claim_that_nothing_pays():
+    report = examples.interrupted()
+    report.finished = True
+    assert "No plan: there was no fresh run to confirm a gain" in report_text(report)
+
+
 def test_the_gains_name_what_they_are_compared_with():
     lines = report_text(examples.image_model(), 160).splitlines()
     at = next(i for i, line in enumerate(lines) if "faster than your step" in line)

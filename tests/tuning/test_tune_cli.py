@@ -213,7 +213,7 @@ def test_a_failing_trial_is_a_failure(search, capsys):
 def test_a_file_that_exists_is_replaced_with_force_only(search, tmp_path, capsys):
     (tmp_path / "plan.json").write_text('{"mine": 1}')
     assert tune("train.py:build") == 2
-    assert "--output plan.json: exists already\n  fix: give another" in capsys.readouterr().err
+    assert "--output plan.json: exists already\n  fix: use another" in capsys.readouterr().err
     assert tune("train.py:build", "-o", "new.json", "--html", "plan.json") == 2
     assert "--html plan.json: exists already" in capsys.readouterr().err
     assert (tmp_path / "plan.json").read_text() == '{"mine": 1}'

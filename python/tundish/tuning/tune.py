@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from .._c.errors import ArgumentError
+from .._c.errors import ArgumentError, Error
 from ..report.machine import machine, versions
 from ..scratch_folder import scratch_folder
 from .fingerprint import Fingerprint
@@ -17,10 +17,12 @@ from .job import Build, Job, JobSource, as_job, pickled_source, source_of
 from .memory.memory_limit import limit_bytes
 from .plan import Plan
 from .report.commands import tune_command
+from .report.report_queries import ms_text
 from .report.results import TuneReport
 from .search.confirmation import BASELINE, fallback_layers
 from .search.gates import Gates
 from .search.minutes import MINUTES, limit_of
+from .search.rows import align_times
 from .search.search import Search
 from .search.variants import BaselineFailed, JobFacts
 from .step import LossFunction
@@ -167,6 +169,8 @@ def run(
             search.run()
         else:
             search.run_only(request.only)
+        if request.has_limit() and search.late and not (search.measured or search.winner):
+            raise no_time_error(request.minutes, search.baseline_ms)
         search.notes += remarks(search)
     except KeyboardInterrupt:
         finished = False
@@ -207,6 +211,7 @@ def remarks(search: Search) -> list[str]:
 
 
 def make_report(described: dict[str, Any], search: Search, name: str) -> TuneReport:
+    align_times(search.rows, search.baseline_ms)
     return TuneReport(
         job=name,
         model=described["model"],
@@ -273,6 +278,16 @@ def baseline_error(text: str, kind: str, details: dict[str, Any]) -> ArgumentErr
         )
     return ArgumentError(
         f"your step fails without any trick: {text}\n  fix: {fix}\n{last}".rstrip()
+    )
+
+
+def no_time_error(minutes: float, step_ms: float) -> Error:
+    """Returns the error for a search that could not time a single variant."""
+    more = max(MINUTES, 3 * minutes)
+    return Error(
+        f"the search had no time for a single trial within {minutes:g} minutes, so there is no plan; "
+        f"a step without any trick takes {ms_text(step_ms)} ms\n"
+        f"  fix: give the run more time: --minutes {more:g}"
     )
 
 

@@ -43,11 +43,11 @@ other two.""",
     json="""\
 {job, model, optimizer, batch, samples, device, baseline, rows, gains, twin, seconds,
 finished, notes, timeline, machine, versions, command}; rows is an array of {label,
-phase, tricks, verdict, step_ms, host_ms, host_bound, compared_with, gain, low, high,
-turns, peak_bytes, one_off_s, break_even_steps, numerics, grade}""",
+phase, tricks, verdict, step_ms, measured_ms, host_ms, host_bound, compared_with, gain,
+low, high, turns, peak_bytes, one_off_s, break_even_steps, numerics, grade, judged}""",
     exit_codes="""\
-0 done, 1 failed, 2 wrong use or a job that does not train, 130 interrupted: the best
-plan so far is saved""",
+0 done; 1 failed, or no time for a single trial: no plan is saved; 2 wrong use or a job
+that does not train; 130 interrupted: the best plan so far is saved""",
 )
 
 

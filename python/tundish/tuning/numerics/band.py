@@ -26,17 +26,23 @@ STEPS_APART = 1.0
 MEMORIZED = 0.02
 SMALLEST_NORM, LARGEST_NORM = 0.8, 1.25
 FEWEST_RUNS = 3
+WIDEST_LIMIT = 0.2  # a wider band contains runs with a wrong scale too, so it judges nothing
 
 
 @dataclass
 class BandResult:
-    passed: bool
+    passed: bool  # False also if the band is too wide to judge the run
     sentence: str
     difference: float = 0.0  # mean difference in the compared steps, relative to the fp32 loss
     limit: float = 0.0
     spread: float = 0.0  # largest difference between fp32 runs
     step: int = 0  # number (from 1) of the step that leaves the band; 0 if the curve stays inside
     notes: list[str] = field(default_factory=list)
+    judged: bool = True  # False: the run stays inside a band that is too wide for a verdict
+
+    @property
+    def broken(self) -> bool:
+        return self.judged and not self.passed
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -79,6 +85,9 @@ def check_band(
         LEAST_LIMIT, TIMES * spread, STEPS_APART * mean_loss_change(baseline, window) / size
     )
     found = difference(candidate, baseline, window, size)
+    if found <= limit and limit > WIDEST_LIMIT:
+        text = f"the loss band is {limit:.0%} wide, above {WIDEST_LIMIT:.0%}"
+        return BandResult(False, text, found, limit, spread, notes=notes, judged=False)
     if found <= limit:
         text = f"the loss stays within {found:.1%} of fp32 (band {limit:.1%})"
         return BandResult(True, text, found, limit, spread, notes=notes)

@@ -145,12 +145,21 @@ def gain_text(row: Row) -> str:
 
 
 def verdict_text(row: Row) -> str:
-    """Returns the verdict on a row, such as "keep (pays after 5,000 steps)"."""
+    """Returns the verdict on a row, such as "keep (pays after 5,000 steps)" or "faster, not judged"."""
     if row.verdict == COMPARED:
         return ""
+    verdict = row.verdict if row.judged or row.verdict == REJECTED else f"{row.verdict}, not judged"
     if row.verdict == KEPT and row.break_even_steps:
-        return f"{row.verdict} (pays after {row.break_even_steps:,} steps)"
-    return row.verdict
+        return f"{verdict} (pays after {row.break_even_steps:,} steps)"
+    return verdict
+
+
+def pays_off_text(row: Row) -> str:
+    """Returns after how many steps a variant has paid back its one-off time; empty if it never does."""
+    if row.break_even_steps is None or row.one_off_s is None or row.step_ms is None:
+        return ""
+    after = f"after {row.break_even_steps:,} steps, {duration_text(1e-3 * row.step_ms * row.break_even_steps)} of training"
+    return f"{after}: compilation and warm-up take {duration_text(row.one_off_s)} once"
 
 
 def gains(report: TuneReport) -> Iterator[tuple[str, str]]:
@@ -172,10 +181,20 @@ def headline(report: TuneReport) -> str:
     after = row.step_ms if row is not None else None
     if gain is None and before and after:
         gain = before / after
+    if (
+        row is None
+        and any(one.verdict == FASTER for one in report.rows)
+        and not is_confirmed(report)
+    ):
+        return "No plan: there was no fresh run to confirm a gain, your step stays as it is"
     if row is None or gain is None:
         return "No trick pays off: your step stays as it is"
     times = f": {ms_text(before)} -> {ms_text(after)} ms" if before and after else ""
     return f"{times_text(gain)} faster than your step{times}"
+
+
+def is_confirmed(report: TuneReport) -> bool:
+    return any(row.phase == "confirm" for row in report.rows)
 
 
 def times_text(value: float) -> str:

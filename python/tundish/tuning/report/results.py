@@ -13,6 +13,7 @@ SLOWER = "slower"
 REJECTED = "rejected"  # rejected by the numerics gate; `numerics` names the tensor
 IMPOSSIBLE = "not possible"  # `numerics` contains the reason
 COMPARED = "compared"  # only for comparison: baseline, twin, human recipe, torch's defaults
+NOT_JUDGED = "numerics not judged"  # begins a text: the loss band is too wide for a verdict
 NOT_CHECKED = "the numbers of the plan were not checked"  # begins a note
 
 
@@ -24,7 +25,8 @@ class Row:
     phase: str  # "reference", "optimizer", "precision and layout", "compile", "flags", "removal", "confirm"
     tricks: list[dict[str, Any]]
     verdict: str
-    step_ms: float | None = None  # median over the turns
+    step_ms: float | None = None  # the baseline's time in the report, divided by `gain`
+    measured_ms: float | None = None  # median of the row's own turns
     host_ms: float | None = None  # time that the host needs to launch a step
     host_bound: bool = False
     # Speedup over `compared_with`, and its 95 % interval.
@@ -40,6 +42,7 @@ class Row:
         ""  # "within fp32 noise (worst: ..., 1.8 x)", "loss band ok (30 steps)", or the fault
     )
     grade: str = ""
+    judged: bool = True  # False: the loss band is too wide; `numerics` begins with NOT_JUDGED
 
 
 @dataclass

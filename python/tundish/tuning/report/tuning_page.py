@@ -20,6 +20,7 @@ from .report_queries import (
     human_recipe,
     memory_text,
     path_to_plan,
+    pays_off_text,
     plan_row,
     step_ms_text,
     verdict_text,
@@ -146,7 +147,8 @@ def _measured(report: TuneReport) -> list[tuple[str, str]]:
     turns = [row.turns for row in report.rows if row.turns]
     timing = (
         "The variants took turns, one at a time, each in its own process; CUDA events on a GPU, "
-        "wall time on a CPU. The figure is the median of the turns"
+        "wall time on a CPU. A gain is the median of the ratios to the baseline's turn in the same round. "
+        "A step time is the baseline's median in the fresh run, divided by the gain"
     )
     if turns:
         few, many = min(turns), max(turns)
@@ -161,8 +163,10 @@ def _measured(report: TuneReport) -> list[tuple[str, str]]:
         "numerics",
         "Bitwise tricks give the same bits. Reassociation: outputs, gradients and weights differ by no more than "
         "fp32 noise. Lower precision: the loss stays in the band of fp32 runs. A trick that fails is rejected, "
-        "however fast it is.",
+        "however fast it is. Not judged: the band is too wide, and only single steps were compared with fp32.",
     ))  # fmt: skip
+    if plan := plan_row(report):
+        rows.append(("pays off", pays_off_text(plan)))
     rows += [("note", text) for text in report.notes]
     rows.append(("time", duration_text(report.seconds)))
     if report.machine:

@@ -17,6 +17,7 @@ from .report_queries import (
     headline,
     human_recipe,
     memory_text,
+    pays_off_text,
     plan_row,
     step_ms_text,
     trick_title,
@@ -31,7 +32,9 @@ _TO_THE_RIGHT = ("step ms", "memory")
 _NUMERICS = _HEADS.index("numerics")
 _LEAST_NUMERICS = 16  # columns; the numerics are left out if there is less space
 _LONGEST_NUMERICS = 48
-_LONGEST_LABELS = (40, 28, 24)
+# How to make the table narrower, in this order: (what a row leaves out, columns of a name). Longer names
+# are wrapped; None: every name is whole.
+_SHORTER: tuple[tuple[int, int | None], ...] = ((0, None), (0, 40), (1, 28), (2, 24))
 _GAP = 2  # spaces between columns
 
 
@@ -60,13 +63,14 @@ def _table(report: TuneReport, width: int, color: bool) -> list[str]:
     parts = sections(report)
     shown = [(label, row) for part in parts for label, row in part.rows]
     winner = plan_row(report)
-    for short in (0, 1, 2):  # shortens the rows until they fit
+    for short, longest in _SHORTER:
         heads = [*_HEADS]
         heads[2] = heads[2] if short < 2 else "gain"
         cells = [heads, *(_cells(report, label, row, short) for label, row in shown)]
         last = [] if winner is None else _cells(report, "plan", winner, short)
-        widths = _widths([*cells, *([last] if last else [])], width)
-        if _total(widths) <= width:
+        widths = _widths([*cells, *([last] if last else [])], width, longest)
+        shows_all = widths[_NUMERICS] or not any(one.numerics for _, one in shown)
+        if _total(widths) <= width and (longest or shows_all):
             break
     lines = [paint(_line(heads, widths), BOLD, color)]
     for part in parts:
@@ -91,7 +95,12 @@ def _row_lines(
     if row.numerics in below:
         texts[_NUMERICS] = ""
     code = {KEPT: BOLD, REJECTED: RED}.get(row.verdict, "")
-    lines = [paint(_line(texts, widths), code, color)]
+    columns = widths[0] - 2 if texts[0].startswith("  ") else widths[0]
+    name = _pieces(texts[0].strip(), columns)
+    start = texts[0][: len(texts[0]) - len(texts[0].lstrip())]
+    lines = [_line([start + name[0], *texts[1:]], widths)]
+    lines += [f"  {start}{piece}" for piece in name[1:]]
+    lines = [paint(line, code, color) for line in lines]
     for text in below:
         indent = " " * 6
         lines += textwrap.wrap(text, width, initial_indent=indent, subsequent_indent=indent)
@@ -104,7 +113,7 @@ def _cells(report: TuneReport, label: str, row: Row, short: int) -> list[str]:
     if short == 0 and _once(row):
         gain += f"{', ' if gain else ''}{_once(row)}"
     return [
-        _cut(label, _LONGEST_LABELS[short]),
+        label,
         step_ms_text(report, row),
         gain if short < 2 else gain.partition(" (")[0],
         memory_text(row, baseline_row(report)),
@@ -134,15 +143,25 @@ def _below(row: Row, numerics: int, short: int) -> list[str]:
     return out
 
 
-def _widths(cells: Sequence[Sequence[str]], width: int) -> list[int]:
-    """Returns the column widths. The numerics get the remaining space, 0 if there is too little."""
+def _pieces(name: str, columns: int) -> list[str]:
+    """Breaks the name of a variant into lines. All but the first are indented by two columns."""
+    return textwrap.wrap(name, columns, subsequent_indent="  ", break_on_hyphens=False) or [name]
+
+
+def _widths(cells: Sequence[Sequence[str]], width: int, longest: int | None) -> list[int]:
+    """Returns the column widths. The numerics get the remaining space, 0 if there is too little.
+
+    longest  columns of a name if the table needs the space; None: as many as the longest name has
+    """
     widths = [max(len(row[i]) for row in cells) for i in range(len(_HEADS))]
     widths[0] += 2  # rows of a phase are indented
+    whole, widths[0] = widths[0], min(widths[0], (longest or widths[0]) + 2)
     natural, widths[_NUMERICS] = widths[_NUMERICS], 0
     left = width - _total(widths) - _GAP
     widths[_NUMERICS] = min(natural, _LONGEST_NUMERICS, left)
     if widths[_NUMERICS] < _LEAST_NUMERICS:
         widths[_NUMERICS] = 0
+    widths[0] = min(whole, widths[0] + max(0, width - _total(widths)))
     return widths
 
 
@@ -174,7 +193,15 @@ def _summary(report: TuneReport, width: int, color: bool) -> list[str]:
     for name, text in found:
         recipe = f"   {human_recipe(report)}" if name == REFERENCES["human recipe"] else ""
         line = f"    {text:<20} {'than ' + name:<{columns + 5}}{recipe}".rstrip()
-        lines.append(line if len(line) <= width else line[: -len(recipe)].rstrip())
+        if len(line) > width and recipe:
+            lines.append(line[: -len(recipe)].rstrip())
+            indent = " " * 25
+            line = textwrap.fill(
+                recipe.strip(), width, initial_indent=indent, subsequent_indent=indent
+            )
+        lines += line.splitlines()
+    if winner is not None:
+        lines += _labeled("pays off", pays_off_text(winner), width)
     if any(waits_for_host(report, row) for row in report.rows):
         lines += _labeled("*", "the GPU waits for the host in this step", width)
     spread = report.twin.get("spread")

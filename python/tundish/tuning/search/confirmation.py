@@ -16,9 +16,10 @@ from ..trials.paired_times import TimedTurn, compare, middle_ms
 from ..trials.pool import TURN_S
 from ..trials.trial import TrialFailed
 from ..tricks.reference_flags import StrictFp32, TorchDefaults
+from .choice import choose, equally_fast, one_off_s
 from .gates import GateVerdict
 from .rows import Variant, fill_row, label, variant_row
-from .variants import pair_noise
+from .variants import MeasuredVariant, pair_noise
 
 if TYPE_CHECKING:
     from .search import Search
@@ -45,7 +46,7 @@ def confirm(search: Search) -> None:
         limit = search.deadline - FEWEST_ROUNDS * round_s(search) - END_S
         if name in trials and not search.pool.is_ready_by(trials[name], limit):
             search.pool.end(trials.pop(name))
-            search.notes.append(f"no time left to compare with {name}; --minutes gives more")
+            search.has_no_time(name, "to compare with")
     found = search.pool.measure(list(trials.values()), rounds=rounds_of(search))
     turns = {name: found[trial] for name, trial in trials.items() if trial in found}
     if BASELINE not in turns or TWIN not in turns:
@@ -56,10 +57,12 @@ def confirm(search: Search) -> None:
         search.winner = ()
         return
     base, twin = turns[BASELINE], turns[TWIN]
+    search.baseline_ms = middle_ms(base)
     noise = compare(base, twin, twin)
     search.twin_noise = {"spread": abs(noise.gain - 1), "threshold": noise.threshold - 1}
-    won = choose_final_plan(search, variants, trials, turns)
-    drop_broken_plan(search, variants, trials, turns)
+    chosen_name = choose_final_plan(search, variants, trials, turns)
+    won = turns[chosen_name]
+    drop_broken_plan(search, chosen_name, trials)
     for name, other in turns.items():
         if name not in (TWIN, WINNER):
             search.gains[name] = compare(other, won, pair_noise(other, base, twin))
@@ -73,8 +76,11 @@ def confirm(search: Search) -> None:
             f"this machine is too busy for measurements: identical steps differ by "
             f"{search.twin_noise['spread']:.0%}; run again when it is idle"
         )
+    kept = chosen_name if search.winner else ""
     for name in turns:
-        search.rows.append(confirmed_row(search, name, trials[name], variants[name], turns))
+        row = confirmed_row(search, name, trials[name], variants[name], turns)
+        row.verdict = KEPT if name == kept else row.verdict
+        search.rows.append(row)
 
 
 def start_human_recipe(search: Search) -> None:
@@ -167,37 +173,45 @@ def choose_final_plan(
     variants: dict[str, Variant],
     trials: dict[str, str],
     turns: dict[str, list[TimedTurn]],
-) -> list[TimedTurn]:
-    """Chooses the winner, or the human recipe if it is faster, correct and fits. Returns its timings."""
-    won = turns.get(WINNER, turns[BASELINE])
-    theirs = turns.get(HUMAN)
-    if theirs is None or middle_ms(theirs) >= 0.99 * middle_ms(won):
+) -> str:
+    """Chooses the winner, or the human recipe if it is better, correct and fits. Returns the trial's name."""
+    won = WINNER if WINNER in turns else BASELINE
+    if HUMAN not in turns or variants[HUMAN] == search.winner:
         return won
-    gate = search.gates.judge(search.pool, variants[HUMAN], trials[HUMAN])
-    peak = search.pool.memory(trials[HUMAN]) or 0
-    gain = compare(turns[BASELINE], theirs, turns[TWIN])
+    timed = dict(search.measured)
+    for name in (won, HUMAN):
+        once = one_off_s(timed, variants[name])
+        peak = search.pool.memory(trials[name])
+        timed[variants[name]] = MeasuredVariant(
+            turns[name], turns[BASELINE], turns[TWIN], peak, once
+        )
+    human = variants[HUMAN]
+    gate = search.gates.judge(search.pool, human, trials[HUMAN])
+    gain, peak = timed[human].gain, timed[human].peak_bytes or 0
     if gate.broken or not gain.faster or (search.target_bytes and peak > search.target_bytes):
         return won
-    search.notes.append("the human recipe was faster in the fresh run: it is the plan")
-    search.winner = variants[HUMAN]
-    return theirs
+    theirs = timed[variants[won]].gain
+    if theirs.faster and choose(timed, [search.winner, human]) != human:
+        return won
+    faster = won == BASELINE or not equally_fast(gain, theirs)
+    better = "faster" if faster else "as fast as the best variant, and cheaper,"
+    search.notes.append(f"the human recipe was {better} in the fresh run: it is the plan")
+    search.winner = human
+    return HUMAN
 
 
-def drop_broken_plan(
-    search: Search,
-    variants: dict[str, Variant],
-    trials: dict[str, str],
-    turns: dict[str, list[TimedTurn]],
-) -> None:
-    """Empties the plan if the numbers of its fresh run are wrong. The human recipe was checked before."""
-    if WINNER not in turns or search.winner != variants[WINNER]:
+def drop_broken_plan(search: Search, name: str, trials: dict[str, str]) -> None:
+    """Empties the plan if the numbers of its fresh run are wrong. Notes if nothing could judge them."""
+    if name == BASELINE:
         return
-    gate = search.gates.judge(search.pool, search.winner, trials[WINNER])
+    gate = search.gates.judge(search.pool, search.winner, trials[name])
     if gate.late:
         search.notes.append(f"{NOT_CHECKED}: {gate.text}")
     elif gate.broken:
         search.notes.append(f"wrong numbers in a fresh run: {gate.text}; the plan is empty")
         search.winner = ()
+    elif not gate.judged:
+        search.notes.append(gate.text)
 
 
 def confirmed_row(
@@ -210,9 +224,9 @@ def confirmed_row(
     gain = compare(turns[BASELINE], turns[name], turns[TWIN])
     shown = label(variant) if name == WINNER else name
     row = variant_row(shown, "confirm", variant, search.pool.outcome(trial))
+    # The fresh run finds compiled code in torch's cache, so the first compilation counts.
+    row.one_off_s = max(row.one_off_s or 0.0, one_off_s(search.measured, variant))
     fill_row(row, turns[name], turns[BASELINE], gain, search.pool.memory(trial), gate)
     is_wrong = name == WINNER and gate.broken and not gate.late
-    row.verdict = (
-        REJECTED if is_wrong else KEPT if checked and variant == search.winner else COMPARED
-    )
+    row.verdict = REJECTED if is_wrong else COMPARED
     return row

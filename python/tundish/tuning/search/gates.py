@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ..job import JobSource
+from ..report.results import NOT_JUDGED
 from ..tricks import Grade, Trick
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ class GateVerdict:
     text: str
     grade: str
     late: bool = False  # broken only because there was no time for the check
+    judged: bool = True  # False: the loss band is too wide, and only single steps were compared
 
 
 @dataclass
@@ -111,9 +113,28 @@ class Gates:
                 return verdict
             texts.append(verdict.text)
         band = self._of_losses(pool, variant, name)
-        if band.broken or grade == Grade.STATISTICAL.value:
+        if band.judged and (band.broken or grade == Grade.STATISTICAL.value):
             return GateVerdict(band.broken, band.text, grade)
-        return GateVerdict(False, texts[-1] if texts else band.text, grade)
+        if grade == Grade.STATISTICAL.value:
+            return self._of_one_step(pool, variant, band)
+        text = texts[-1] if texts else ""
+        if not band.judged:  # the comparison of single tensors has judged these tricks
+            text = f"{text}; the loss was not judged: {band.text}"
+        return GateVerdict(False, text or band.text, grade)
+
+    def _of_one_step(
+        self, pool: TrialPool, variant: tuple[Trick, ...], band: GateVerdict
+    ) -> GateVerdict:
+        """Returns the verdict if the band is too wide: one step with each trick must agree with fp32."""
+        lower = [trick for trick in variant if trick.grade is Grade.STATISTICAL]
+        verdicts = [self._of_trick(pool, trick) for trick in lower]
+        head = f"{NOT_JUDGED}: {band.text}"
+        for trick, verdict in zip(lower, verdicts):
+            if verdict.broken:
+                text = f"{head}; {trick.title} fails the fp32 gate: {verdict.text}"
+                return GateVerdict(True, text, verdict.grade, verdict.late, judged=False)
+        text = f"{head}; one step passed the fp32 gate: {verdicts[-1].text}"
+        return GateVerdict(False, text, Grade.STATISTICAL.value, judged=False)
 
     def _of_trick(self, pool: TrialPool, trick: Trick) -> GateVerdict:
         key = gate_name(trick)
@@ -153,7 +174,8 @@ class Gates:
             if not overflow.settled:
                 return GateVerdict(True, overflow.sentence, Grade.STATISTICAL.value)
             text += f"; {overflow.sentence}" if overflow.skipped else ""
-        return GateVerdict(not result.passed, text, Grade.STATISTICAL.value)
+        statistical = Grade.STATISTICAL.value
+        return GateVerdict(result.broken, text, statistical, judged=result.judged)
 
 
 def gate_name(trick: Trick) -> str:

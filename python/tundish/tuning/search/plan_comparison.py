@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..report.report_queries import baseline_row, ms_text, plan_row, row_of, times_text
-from ..report.results import NOT_CHECKED, REJECTED, TuneReport
+from ..report.results import NOT_CHECKED, NOT_JUDGED, REJECTED, TuneReport
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,8 @@ def compare_with_plan(
     spread = 100 * now.twin.get("spread", 0.0)
     if not ok and spread > limit_percent:
         text += f"; identical steps varied by {spread:.1f} % here, more than the limit"
-    text += "".join(f"; {note}" for note in now.notes if note.startswith(NOT_CHECKED))
+    unsure = (NOT_CHECKED, NOT_JUDGED)
+    text += "".join(f"; {note}" for note in now.notes if note.startswith(unsure))
     if here.verdict == REJECTED:
         text = f"the numbers are wrong, {here.numerics}; {text}"
         return PlanComparison(False, text, slower, limit_percent, before, after, REJECTED)

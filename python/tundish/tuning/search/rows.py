@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from statistics import median
 
 from ..report.results import COMPARED, FASTER, IMPOSSIBLE, NO_GAIN, REJECTED, SLOWER, Row
@@ -29,6 +30,7 @@ def reference_row(name: str, outcome: TrialOutcome, peak_bytes: int | None) -> R
         [],
         COMPARED,
         step_ms=outcome.step_ms,
+        measured_ms=outcome.step_ms,
         peak_bytes=peak_bytes,
         one_off_s=outcome.one_off_s,
     )
@@ -51,16 +53,31 @@ def fill_row(
     peak_bytes: int | None,
     gate: GateVerdict,
 ) -> None:
-    row.step_ms = middle_ms(turns)
+    row.measured_ms = middle_ms(turns)
+    row.step_ms = middle_ms(base) / gain.gain
     row.host_ms = median(turn.host_ms for turn in turns)
     row.host_bound = is_host_bound(turns)
     row.gain, row.low, row.high, row.turns = gain.gain, gain.low, gain.high, gain.turns
     row.peak_bytes = peak_bytes
     row.break_even_steps = break_even(row.one_off_s, middle_ms(base), row.step_ms)
-    row.numerics, row.grade = gate.text, gate.grade
+    row.numerics, row.grade, row.judged = gate.text, gate.grade, gate.judged
     row.verdict = (
         REJECTED if gate.broken else FASTER if gain.faster else SLOWER if gain.slower else NO_GAIN
     )
+
+
+def align_times(rows: Iterable[Row], baseline_ms: float) -> None:
+    """Derives the step time of every row from one baseline time and the row's gain.
+
+    The machine may be slower in one phase than in another, so the medians of different phases are not
+    comparable. The gains are, because each compares turns of the same rounds.
+    """
+    for row in rows:
+        if row.phase == "reference":
+            row.step_ms = baseline_ms
+        elif row.gain:
+            row.step_ms = baseline_ms / row.gain
+            row.break_even_steps = break_even(row.one_off_s, baseline_ms, row.step_ms)
 
 
 def break_even(one_off_s: float | None, base_ms: float, ms: float) -> int | None:

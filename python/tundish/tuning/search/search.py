@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from ..report.results import IMPOSSIBLE, Row
-from ..trials.paired_times import Gain, compare
+from ..trials.paired_times import Gain, compare, middle_ms
 from ..trials.pool import TrialOutcome, TrialPool
 from ..tricks import Grade, Trick
 from ..tricks.autocast import Bf16, Fp16
@@ -37,13 +37,14 @@ from ..tricks.optimizer_kernels import FusedOptimizer
 from ..tricks.tf32 import TF32
 from ..tricks.tundish_muon import TundishMuon
 from ..tricks.tundish_optimizer import TundishOptimizer
+from .choice import NOT_WORTH, choose, equally_fast
 from .confirmation import BASELINE, TWIN, confirm, confirm_s, start_human_recipe, start_references
 from .gates import Gates
 from .memory_target import fit_memory
+from .removal import remove_needless
 from .rows import Variant, fill_row, label, reference_row, variant_row
 from .variants import BaselineFailed, JobFacts, MeasuredVariant, in_variant, without
 
-NOT_WORTH = 1.003  # a trick with a smaller gain is left out, because a simpler plan is better
 EXACT_STEPS = 15  # steps of variants whose tricks have each been compared with fp64
 QUICK_ROUNDS = 4
 
@@ -67,6 +68,8 @@ class Search:
     measured: dict[Variant, MeasuredVariant] = field(default_factory=dict)
     gains: dict[str, Gain] = field(default_factory=dict)
     twin_noise: dict[str, float] = field(default_factory=dict)
+    baseline_ms: float = 0.0  # median of the baseline's turns in the latest measurement
+    late: list[str] = field(default_factory=list)  # what there was no time for
 
     def run(self) -> None:
         if self.quick:
@@ -76,7 +79,7 @@ class Search:
         self.choose_precision_and_layout()
         self.choose_compiler()
         self.choose_flags()
-        self.try_removal()
+        remove_needless(self)
         fit_memory(self)
         confirm(self)
 
@@ -105,6 +108,7 @@ class Search:
             self.pool.start(f"nudge {nudge}", (), nudge, self.need(()))
         self.gates.start(self.pool, self._checked_first())
         self.rows.append(reference_row(BASELINE, base, self.pool.memory(BASELINE)))
+        self.baseline_ms = base.step_ms
 
     def _start_compiling(self) -> None:
         """Starts the compiled variant that is most likely needed. It starts alone, to be ready sooner."""
@@ -155,7 +159,7 @@ class Search:
                 self.start_ground()
                 self._start_compiling()
         self.measure(cells, "precision and layout")
-        self._settle(cells)
+        self.settle(cells)
         start_references(self)
 
     # Phase 3.
@@ -164,8 +168,8 @@ class Search:
         if not self._can(Compile()):
             start_human_recipe(self)
             return
-        if not self._time_for(10 if self.quick else 40):
-            self.notes.append("no time left for torch.compile; --minutes gives more")
+        if not self.has_time_for(10 if self.quick else 40):
+            self.has_no_time(Compile().title)
             return
         self.progress("torch.compile")
         candidates = []
@@ -187,7 +191,7 @@ class Search:
         self.pool.is_ready_by(self.name(first), self._latest())
         start_human_recipe(self)
         self.measure([*candidates, self.winner], "compile")
-        self._settle([*candidates, self.winner])
+        self.settle([*candidates, self.winner])
 
     # Phase 4.
 
@@ -196,9 +200,10 @@ class Search:
         extra = [
             trick for trick in [*extra, *self.own] if self._can(trick) and trick not in self.winner
         ]
-        if not self._time_for(45):  # user-defined tricks are tried even if time is short
+        if not self.has_time_for(45):  # user-defined tricks are tried even if time is short
             extra = [trick for trick in extra if trick in self.own]
-            self.notes += [] if self.quick else ["no time left for flags; --minutes gives more"]
+            if not self.quick:
+                self.has_no_time("flags")
         if not extra:
             return
         self.progress("flags")
@@ -211,9 +216,9 @@ class Search:
             replaced = {name for trick in every for name in trick.replaces}
             every = tuple(trick for trick in every if trick.name not in replaced)
             self.try_beside_winner([every], "flags")
-            better.append(every)
+            better += [every] if self._pays(every, self.winner) else []
         if better:
-            self.winner = min(better, key=lambda variant: self.measured[variant].ms)
+            self.winner = choose(self.measured, better)
 
     def _winner_with(self, added: Trick) -> Variant:
         kept = [trick for trick in self.winner if trick.name not in added.replaces]
@@ -229,34 +234,6 @@ class Search:
         if Compile() not in self.winner:
             extra.append(InplaceActivations())
         return extra
-
-    # Phase 5.
-
-    def try_removal(self) -> None:
-        if self.quick or len(self.winner) < 2 or not self._time_for(40):
-            return
-        self.progress("removing tricks")
-        removable = [trick for trick in self.winner if self._cheap_to_remove(trick)]
-        candidates = [without(self.winner, trick) for trick in removable]
-        self.try_beside_winner(candidates, "removal")
-        needless = [
-            trick
-            for trick, candidate in zip(removable, candidates)
-            if candidate in self.measured
-            and self.measured[candidate].ms <= self.measured[self.winner].ms * NOT_WORTH
-        ]
-        if needless:
-            simpler = tuple(trick for trick in self.winner if trick not in needless)
-            if len(needless) > 1:
-                self.try_beside_winner([simpler], "removal")
-            if simpler in self.measured and (
-                self.measured[simpler].ms <= self.measured[self.winner].ms * NOT_WORTH
-            ):
-                self.winner = simpler
-
-    def _cheap_to_remove(self, trick: Trick) -> bool:
-        """Returns False if a step without the trick needs a new compilation, although the answer is known."""
-        return not (Compile() in self.winner and trick.name in ("bf16", "fp16", "channels_last"))
 
     # Functions shared by the phases.
 
@@ -275,7 +252,9 @@ class Search:
             for variant, name in zip(group, names):
                 if name in turns and base and twin:
                     peak = self.pool.memory(name)
-                    self.measured[variant] = MeasuredVariant(turns[name], base, twin, peak)
+                    once = self.pool.outcome(name).one_off_s
+                    self.measured[variant] = MeasuredVariant(turns[name], base, twin, peak, once)
+                    self.baseline_ms = middle_ms(base)
                 self._report(variant, phase)
 
     def _groups(self, variants: list[Variant]) -> Iterable[list[Variant]]:
@@ -295,11 +274,16 @@ class Search:
     def _is_in_time(self, variant: Variant) -> bool:
         """Waits until a trial is prepared. Ends the trial if it would delay the fresh run."""
         name = self.name(variant)
-        if self.pool.is_ready_by(name, self._latest()):
+        ready = self.pool.is_ready_by(name, self._latest())
+        if ready and self.pool.outcome(name).kind != "late":
             return True
         self.pool.end(name)
-        self.notes.append(f"no time left for {name}; --minutes gives more")
+        self.has_no_time(name)
         return False
+
+    def has_no_time(self, what: str, why: str = "for") -> None:
+        self.late.append(what)
+        self.notes.append(f"no time left {why} {what}; --minutes gives more")
 
     def try_beside_winner(self, candidates: list[Variant], phase: str) -> None:
         self._end_all_but([self.winner, *candidates])
@@ -309,18 +293,20 @@ class Search:
         good = [
             variant for variant in variants if variant in self.measured and self.passes(variant)
         ]
-        return sorted(good, key=lambda variant: self.measured[variant].ms)
+        return sorted(good, key=lambda variant: -self.measured[variant].gain.gain)
 
-    def _settle(self, variants: Iterable[Variant]) -> None:
-        """Chooses the fastest correct variant that beats the baseline. Prefers the simplest of equals."""
-        order = [
-            variant for variant in self._best_first(variants) if self.measured[variant].gain.faster
-        ]
-        if not order:
-            return
-        limit = self.measured[order[0]].ms * NOT_WORTH
-        near = [variant for variant in order if self.measured[variant].ms <= limit]
-        self.winner = min(near, key=len)
+    def settle(self, variants: Iterable[Variant]) -> None:
+        """Chooses the fastest correct variant that beats the baseline. Prefers the cheapest of equals."""
+        good = [v for v in self._best_first(variants) if self.measured[v].gain.faster]
+        if good:
+            self.winner = choose(self.measured, good)
+
+    def is_faster(self, variant: Variant, than: Variant) -> bool:
+        """Returns whether a variant is faster than another, beyond the noise. True if one was not timed."""
+        if not {variant, than} <= self.measured.keys():
+            return True
+        ours, theirs = self.measured[variant].gain, self.measured[than].gain
+        return ours.gain > theirs.gain and not equally_fast(ours, theirs)
 
     def _pays(self, candidate: Variant, than: Variant) -> bool:
         if candidate not in self.measured or not self.passes(candidate):
@@ -329,7 +315,7 @@ class Search:
             return self.measured[candidate].gain.faster
         ours, theirs = self.measured[candidate], self.measured[than]
         gain = compare(theirs.turns, ours.turns, theirs.turns[1:] + theirs.turns[:1])
-        return gain.gain > NOT_WORTH and gain.low > 1.0
+        return gain.gain > NOT_WORTH and gain.low > 1.0 and self.is_faster(candidate, than)
 
     def passes(self, variant: Variant) -> bool:
         return not self.gates.judge(self.pool, variant, self.name(variant)).broken
@@ -367,7 +353,7 @@ class Search:
         """Returns the latest time at which the fresh run must start."""
         return self.deadline - confirm_s(self)
 
-    def _time_for(self, seconds: float) -> bool:
+    def has_time_for(self, seconds: float) -> bool:
         """Returns whether there is time for a phase of about this length and for the fresh run."""
         return time.monotonic() + seconds < self._latest()
 

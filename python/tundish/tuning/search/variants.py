@@ -37,6 +37,7 @@ class MeasuredVariant:
     base: list[TimedTurn]
     twin: list[TimedTurn]
     peak_bytes: int | None
+    one_off_s: float = 0.0  # seconds of compilation and warm-up
 
     @property
     def ms(self) -> float:
