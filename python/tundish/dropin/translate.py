@@ -51,7 +51,13 @@ def _translate(transform: Any) -> list[Transform]:
 
 def is_fixed(transforms: list[Transform]) -> bool:
     """Returns whether no transform is random. In that case, the engine and torch must produce the same pixels."""
-    return all(type(transform).__name__ in _FIXED for transform in transforms)
+    return all(_is_fixed(transform) for transform in transforms)
+
+
+def _is_fixed(transform: Any) -> bool:
+    if type(transform).__name__ == "ResizeKeepRatio":  # fixed in timm's recipes for evaluation
+        return bool(transform.random_scale_prob == transform.random_aspect_prob == 0)
+    return type(transform).__name__ in _FIXED
 
 
 def _of_user(step: Any) -> Reason:
