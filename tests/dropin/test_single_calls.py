@@ -11,60 +11,18 @@ from torch.utils.data import DataLoader
 from torchvision import datasets
 from torchvision import transforms as v1
 from torchvision.transforms import v2
-from torchvision.transforms.autoaugment import AutoAugment, AutoAugmentPolicy
-from torchvision.transforms.functional import InterpolationMode
 
 from tests.helpers import torch_sets
+from tests.helpers.reference_presets import ClassificationPresetEval, ClassificationPresetTrain
 from tests.helpers.torch_sets import FIXED, RANDOM, accelerated, same_batches
 
 HERE = Path(__file__)
 COMPOSE = v2.Compose(FIXED)
-MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     return torch_sets.write_folder(tmp_path_factory.mktemp("calls") / "photos", 9)
-
-
-class ClassificationPresetTrain:
-    """torchvision's reference for training, in the order of its steps."""
-
-    def __init__(self, *, crop_size, auto_augment=None, random_erase=0.0, hflip=0.5, use_v2=False):
-        T = v2 if use_v2 else v1
-        steps = [T.RandomResizedCrop(crop_size, antialias=True)]
-        steps += [T.RandomHorizontalFlip(hflip)] if hflip else []
-        if auto_augment is not None:
-            kind = v2.AutoAugment if use_v2 else AutoAugment
-            steps.append(kind(AutoAugmentPolicy(auto_augment), InterpolationMode.BILINEAR))
-        steps += [T.PILToTensor()]
-        to_float = (
-            T.ToDtype(torch.float, scale=True) if use_v2 else T.ConvertImageDtype(torch.float)
-        )
-        steps += [to_float, T.Normalize(mean=MEAN, std=STD)]
-        steps += [T.RandomErasing(p=random_erase)] if random_erase else []
-        steps += [T.ToPureTensor()] if use_v2 else []
-        self.transforms = T.Compose(steps)
-
-    def __call__(self, img):
-        return self.transforms(img)
-
-
-class ClassificationPresetEval:
-    """torchvision's reference for evaluation."""
-
-    def __init__(self, *, crop_size, resize_size, use_v2=False):
-        T = v2 if use_v2 else v1
-        steps = [T.Resize(resize_size, antialias=True), T.CenterCrop(crop_size), T.PILToTensor()]
-        steps += [
-            T.ToDtype(torch.float, scale=True) if use_v2 else T.ConvertImageDtype(torch.float)
-        ]
-        steps += [T.Normalize(mean=MEAN, std=STD)]
-        steps += [T.ToPureTensor()] if use_v2 else []
-        self.transforms = T.Compose(steps)
-
-    def __call__(self, img):
-        return self.transforms(img)
 
 
 class SegmentationPresetTrain(ClassificationPresetEval):
@@ -151,6 +109,9 @@ WRAPPED = {
     "module with a list of v1": lambda: Child(v1.Compose([v1.Resize((9, 9)), v1.ToTensor()])),
     "module with a sequence": lambda: Child(nn.Sequential(*FIXED)),
     "module with a class attribute": Bare,
+    "sequence of modules": lambda: nn.Sequential(
+        Child(v1.Compose([v1.Resize((9, 9))])), Child(nn.Sequential(*FIXED[2:]))
+    ),
     "function": lambda: by_name,
     "lambda": lambda: lambda image: COMPOSE(image),
     "closure": lambda: in_closure(COMPOSE),
@@ -249,6 +210,12 @@ def own_forward():
     return out
 
 
+def hooked_sequence():
+    out = nn.Sequential(Child())
+    out.register_forward_hook(lambda module, given, result: result * 0)
+    return out
+
+
 def inner_hook():
     steps = v2.Compose(FIXED)
     steps.register_forward_hook(lambda module, given, result: result * 0)
@@ -265,6 +232,7 @@ KEPT = {
     "module called in another way": (Called, "Called is Python"),
     "module with another _call_impl": (Inner, "_call_impl was replaced"),
     "module with a hook": (hooked, "it has a hook (_forward_hooks)"),
+    "sequence with a hook": (hooked_sequence, "Child is Python"),
     "module with its own forward": (own_forward, "forward was replaced"),
     "list with a hook": (inner_hook, "it has a hook (_forward_hooks)"),
     "partial with arguments": (

@@ -10,6 +10,7 @@ from ..transforms.from_timm import from_timm
 from ..transforms.from_torchvision import from_torchvision
 from ..transforms.replacements import instead_of
 from ..transforms.transform import Transform
+from ..transforms.unmodified import modification
 from .reasons import NotTranslated, Reason, not_translated
 from .single_calls import Unclear, held_by
 from .where_defined import where_defined
@@ -73,18 +74,24 @@ def _of_user(step: Any) -> Reason:
 
 
 def unwrapped(transform: Any) -> Any:
-    """Returns the transform without the functions and classes that only call one transform, also inside Compose."""
+    """Returns the transform without the functions and classes that only call one transform, also inside lists."""
     if not _is_known(transform):
         try:
             held = held_by(transform, _is_known)
         except Unclear:  # _of_user() reports it
             return transform
         return transform if held is transform else unwrapped(held)
-    if type(transform).__name__ != "Compose":
+    kind = type(transform).__name__
+    if kind not in ("Compose", "Sequential") or (kind == "Sequential" and modification(transform)):
         return transform
-    inner = [unwrapped(step) for step in transform.transforms]
-    if all(new is old for new, old in zip(inner, transform.transforms, strict=True)):
+    steps = list(transform.transforms if kind == "Compose" else transform)
+    inner = [unwrapped(step) for step in steps]
+    if all(new is old for new, old in zip(inner, steps, strict=True)):
         return transform
+    if kind == "Sequential":  # may only hold modules
+        from torchvision.transforms import Compose
+
+        return Compose(inner)
     out = copy.copy(transform)
     out.transforms = inner
     return out
