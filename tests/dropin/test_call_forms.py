@@ -34,7 +34,9 @@ while True: return COMPOSE(image) and image
 
 
 @pytest.mark.parametrize("text", OTHER_CODE)
-@pytest.mark.parametrize("head", ["def f(image):", "async def f(image):", "def f(*image):"])
+@pytest.mark.parametrize(
+    "head", ["def f(image):", "async def f(image):", "def f(*image):", "def f(image, *other):"]
+)
 def test_no_other_code_passes_for_a_single_call(head, text):
     names = {}
     text = (
@@ -47,3 +49,10 @@ def test_no_other_code_passes_for_a_single_call(head, text):
     exec(f"{head}\n    return COMPOSE(image)", names)
     found = _chain(names["f"].__code__, False)
     assert found == (("COMPOSE",) if head == "def f(image):" else None)
+
+
+def test_a_function_with_further_arguments_is_no_single_call():
+    names = {}
+    for other, expected in (("", ("COMPOSE",)), (", *other", None), (", **other", None)):
+        exec(f"def f(image{other}):\n    other = COMPOSE(image)\n    return other", names)
+        assert _chain(names["f"].__code__, False) == expected

@@ -98,11 +98,19 @@ def in_chain(steps):
     return lambda image: config.inner(image)
 
 
+def own_attribute():
+    """Returns an object whose attribute hides that of its class."""
+    out = Shared()
+    out.shared = v2.Compose([v2.Resize((8, 8)), *FIXED[2:]])
+    return out
+
+
 WRAPPED = {
     "preset": lambda: ClassificationPresetEval(crop_size=16, resize_size=20),
     "preset of v2": lambda: ClassificationPresetEval(crop_size=16, resize_size=20, use_v2=True),
     "train without randomness": lambda: v2.Compose([Private(v2.Compose(FIXED[:2])), *FIXED[2:]]),
     "class attribute": Shared,
+    "attribute that hides that of the class": own_attribute,
     "private attribute": lambda: Private(COMPOSE),
     "bound method": lambda: Private(COMPOSE).apply,
     "module with a child": Child,

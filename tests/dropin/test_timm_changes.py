@@ -1,5 +1,7 @@
 """Changes to timm's loaders after tundish.accelerate raise an error."""
 
+import pickle
+
 import pytest
 import timm
 import torch
@@ -91,13 +93,20 @@ def test_a_later_change_of_a_multi_epochs_loader_is_noticed(folder):
         iter(other)
 
 
+def double(samples):
+    return [part * 2 for part in fast_collate(samples)]
+
+
 def test_an_attribute_set_on_the_accelerated_loader_is_used(folder):
     theirs = made(folder, use_prefetcher=True)
     ours = accelerated(theirs)
-    ours.collate_fn = double = lambda samples: [part * 2 for part in fast_collate(samples)]
+    ours.collate_fn = double
+    copy = pickle.loads(pickle.dumps(ours))
+    assert not copy.report.native
     with pytest.raises(RuntimeError, match="collate_fn is Python"):
         iter(ours)
     again = tundish.accelerate(ours)
     assert not again.report.native
     theirs.loader.collate_fn = double
     assert same(again, theirs), "normalized as before"
+    assert same(copy, theirs)

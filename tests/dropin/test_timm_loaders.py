@@ -136,7 +136,7 @@ def test_a_function_that_seeds_workers_is_refused(folder):
     kept(made(folder, num_workers=1, worker_seeding=own_seed), what)
 
 
-def test_a_function_that_looks_like_timms_is_refused(folder):
+def test_a_function_that_looks_like_timms_is_refused(folder, monkeypatch):
     @functools.wraps(timm_loader._worker_init)
     def init(worker):
         torch.utils.data.get_worker_info().dataset.transform = None
@@ -144,6 +144,8 @@ def test_a_function_that_looks_like_timms_is_refused(folder):
     loader = made(folder, num_workers=1)
     loader.worker_init_fn = init
     kept(loader, "worker_init_fn may change the dataset")
+    monkeypatch.setattr(timm_loader, "_worker_init", init)
+    kept(made(folder, num_workers=1), "worker_init_fn may change the dataset")
 
 
 def of_prefetcher(**options):
