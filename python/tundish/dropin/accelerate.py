@@ -19,13 +19,22 @@ from .datasets.part_sources import open_parts
 from .datasets.parts import Files, Pixels, Ranges
 from .loader_arguments import check_arguments
 from .loader_seeds import seed_for
-from .native_loader import ListedLoader, LoaderSpec, NativeLoader, OrderedLoader
+from .native_loader import ListedLoader, LoaderSpec, NativeLoader, OrderedLoader, as_tuple
 from .packs.packs import PackBeside
 from .proof import allowed_difference, check_first_sample, prove_batches
 from .rank_notes import notes_about_ranks
 from .rank_orders import sampler_orders_of
 from .reasons import NotTranslated, Reason, not_translated
 from .samplers import Epochs, epochs_of, shares_random_numbers
+from .timm_loaders import (
+    describe,
+    finished,
+    gives_tuples,
+    inner_loader,
+    plain_loader,
+    prefetched_device,
+    source_of,
+)
 from .torch_loader import TorchLoader
 from .translate import described, is_fixed, translate
 
@@ -66,8 +75,8 @@ def accelerate(
     Tundish's C++ engine reads, decodes and augments datasets and transforms of torchvision, timm and Hugging
     Face. Everything else keeps its code and torch's worker processes; `loader.report` explains why.
 
-    dataloader     a torch.utils.data.DataLoader, which stays usable. An accelerated loader is returned
-                   unchanged, or accelerated again if its DataLoader has changed
+    dataloader     a torch.utils.data.DataLoader or timm's PrefetchLoader, which stays usable. An accelerated
+                   loader is returned unchanged, or accelerated again if its DataLoader has changed
     device         "cuda" copies batches to that GPU before the loop requests them
     pack           None reads the files. "train.tnd" is the path of a pack. It is used if it exists and holds
                    these files; otherwise it is written in the background and used from the next epoch on.
@@ -85,11 +94,12 @@ def accelerate(
 
     if isinstance(dataloader, NativeLoader) and dataloader.has_changed():
         dataloader.close()
-        dataloader = dataloader.dataloader
+        dataloader = source_of(dataloader.dataloader)
     if isinstance(dataloader, NativeLoader | TorchLoader | Loader):
         return dataloader
-    if not isinstance(dataloader, DataLoader):
-        raise TypeError(_not_a_dataloader(dataloader))
+    if not isinstance(inner_loader(dataloader), DataLoader):
+        kind = type(inner_loader(dataloader)).__name__
+        raise TypeError(f"accelerate() takes a torch DataLoader, not {kind}")
     _check_names(options, order_from)
     place = device_of(device, "torch")
     arguments = {"device": device, "pack": pack, "order_from": order_from, "seed": seed}
@@ -102,8 +112,9 @@ def accelerate(
     own_order = order_from == "tundish"
     request = AccelerateRequest(place, pack, to_prove, own_order, seed, engine_options)
     loader = _loader(dataloader, request, arguments)
-    loader.report.notes += notes_about_ranks(dataloader)
-    loader._rank_orders = sampler_orders_of(dataloader)
+    inner = inner_loader(loader._dataloader)
+    loader.report.notes += notes_about_ranks(inner)
+    loader._rank_orders = sampler_orders_of(inner)
     loader.report.log_report()
     return loader
 
@@ -119,30 +130,21 @@ def _check_names(options: dict[str, Any], order_from: Any) -> None:
         raise ValueError(f'order_from must be "tundish" or "sampler", not {order_from!r}')
 
 
-def _not_a_dataloader(given: Any) -> str:
-    kind = type(given)
-    text = f"accelerate() takes a torch DataLoader, not {kind.__name__}"
-    if kind.__name__ == "PrefetchLoader" and kind.__module__.split(".")[0] == "timm":
-        text += (
-            "\n  fix: create_loader(..., use_prefetcher=False), in timm's train.py --no-prefetcher; "
-            'accelerate(..., device="cuda") copies ahead of the loop instead'
-        )
-    return text
-
-
 def _loader(dataloader: Any, request: AccelerateRequest, arguments: dict[str, Any]) -> Any:
     try:
-        return _native(dataloader, request, arguments)
+        return _native(plain_loader(dataloader), request, arguments)
     except NotTranslated as kept:
         reasons = list(kept.reasons)
     # Not inside `except`: otherwise an error from the dataset would be chained to this reason.
-    return _kept(dataloader, reasons, request, arguments)
+    return _kept(source_of(dataloader), reasons, request, arguments)
 
 
 def _kept(
     dataloader: Any, reasons: list[Reason], request: AccelerateRequest, arguments: dict[str, Any]
 ) -> TorchLoader:
-    report = AccelerateReport(False, worker_text(dataloader.num_workers), reasons=reasons)
+    report = AccelerateReport(
+        False, worker_text(inner_loader(dataloader).num_workers), reasons=reasons
+    )
     if request.prove_batches:
         report.proof = "none: torch makes the batches as before"
     return TorchLoader(dataloader, report, request.device, arguments)
@@ -152,19 +154,24 @@ def _native(dataloader: Any, request: AccelerateRequest, arguments: dict[str, An
     """Returns a loader whose batches the engine makes. Raises NotTranslated if the engine cannot make them."""
     check_arguments(dataloader)
     known = _known(dataloader.dataset)
-    transforms = translate(known.transforms)
+    transforms = finished(translate(known.transforms), dataloader)
     epochs = epochs_of(dataloader, known, request.own_order)
     given = request.seed is not None or "seed" in epochs.options
     seed = None if given else seed_for(dataloader, epochs.sampler, epochs.listed)
+    device = request.device
+    if device is None:
+        device = device_of(prefetched_device(dataloader), "torch")
     options = {
         **request.options,
         "transforms": transforms,
         "mode": known.parts[0].mode,
         "exif_orientation": known.parts[0].upright,
         "seed": 0 if seed is None else seed.value,
-        "device": request.device,
-        "pin_memory": _pins(dataloader, request.device),
+        "device": device,
+        "pin_memory": _pins(dataloader, device),
     }
+    if gives_tuples(dataloader):
+        options["batch_transform"] = as_tuple
     if request.seed is not None:
         options["seed"] = request.seed
         epochs.options.pop("seed", None)
@@ -176,15 +183,16 @@ def _native(dataloader: Any, request: AccelerateRequest, arguments: dict[str, An
 
     def prove(source: Source) -> None:
         """Compares batches of this source, the files or the pack, with torch's batches."""
-        check_first_sample(dataloader.dataset, spec, source, allowed)
+        check_first_sample(dataloader, spec, source, allowed)
         if request.prove_batches:
             count = request.prove_batches
-            report.proof = prove_batches(dataloader.dataset, spec, source, allowed, count)
+            report.proof = prove_batches(dataloader, spec, source, allowed, count)
 
     try:
         source = open_parts(known.parts)
         prove(source)
         _describe(report, known, transforms, epochs)
+        describe(dataloader, report.translated, report.differs)
         if (
             epochs.listed
             and not is_fixed(transforms)

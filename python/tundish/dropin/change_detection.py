@@ -8,6 +8,7 @@ from .changes.dataset_facts import Identity, contents, is_equal
 from .datasets.known_datasets import KnownDataset, add_facts
 from .loader_arguments import check_arguments
 from .reasons import NotTranslated
+from .timm_loaders import facts_of
 from .translate import translate
 
 # Attributes of a sampler that may change during training.
@@ -52,6 +53,8 @@ class Snapshot:
 
     def _add_facts(self, out: dict[str, Any]) -> None:
         add_facts(out, self._dataloader.dataset)
+        out |= facts_of(self._dataloader)
+        out["collate_fn"] = Identity(self._dataloader.collate_fn)
         batches = self._dataloader.batch_sampler
         _add_settings(out, batches, "batch_sampler")
         if not self._listed:  # a listed sampler is read again in every epoch

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import functools
+import inspect
+import sys
 from typing import Any
 
 from .reasons import not_translated
 from .replaced_functions import check_functions
+from .timm_loaders import is_fast_collate, is_mixing_collate
 from .where_defined import where_defined
 
 _SEED = (
@@ -47,7 +50,13 @@ def check_arguments(dataloader: Any) -> None:
         raise not_translated(
             "batch_size=None: the dataset makes its own batches", "pass a batch_size"
         )
-    if dataloader.collate_fn is not default_collate:
+    if is_mixing_collate(dataloader.collate_fn):
+        raise not_translated(
+            "timm's FastCollateMixup mixes the images of a batch in collate_fn",
+            "leave it out and call timm.data.Mixup on the batch in the loop, as timm's train.py --no-prefetcher does; "
+            "MixUp and CutMix are transforms of tundish",
+        )
+    if dataloader.collate_fn is not default_collate and not is_fast_collate(dataloader.collate_fn):
         raise not_translated(
             "collate_fn is Python",
             "leave it out and change the batch in the loop; MixUp and CutMix are transforms of tundish",
@@ -64,7 +73,14 @@ def check_arguments(dataloader: Any) -> None:
 def _only_seeds(function: Any) -> bool:
     """Returns whether a worker_init_fn is None, or a function of a framework or of tundish that only seeds."""
     while isinstance(function, functools.partial):
+        if any(callable(value) for value in (*function.args, *function.keywords.values())):
+            return False  # such as timm's worker_seeding=, which may be a function
         function = function.func
-    own = getattr(function, "__name__", type(function).__name__)
-    name = f"{getattr(function, '__module__', '')}.{own}"
-    return function is None or name in _SEED
+    if function is None:
+        return True
+    kind = type(function)
+    found = function if inspect.isfunction(function) else kind
+    module, name = found.__module__, found.__name__
+    known = getattr(sys.modules.get(module), name, None) is found
+    home = getattr(function, "__globals__", {}).get("__name__", module)
+    return known and home == module and f"{module}.{name}" in _SEED

@@ -26,6 +26,11 @@ def as_list(batch: Any) -> Any:
     return list(batch) if isinstance(batch, tuple) else batch
 
 
+def as_tuple(batch: Any) -> Any:
+    """Returns a batch as a tuple, as timm's fast_collate and PrefetchLoader do."""
+    return tuple(batch)
+
+
 class AsDict:
     """Converts batches to dicts, because default_collate returns dicts if samples are dicts."""
 

@@ -17,6 +17,7 @@ from .datasets.known_datasets import KnownDataset
 from .datasets.parts import Names
 from .native_loader import LoaderSpec, as_list
 from .reasons import not_translated
+from .timm_loaders import reference_batch
 from .translate import is_fixed
 
 _ROUNDING = 1e-5  # for floats: torch divides by 255, the engine multiplies by 1 / 255
@@ -59,7 +60,7 @@ def allowed_difference(transforms: list[Transform]) -> float | None:
 
 
 def check_first_sample(
-    dataset: Any, spec: LoaderSpec, source: Source, allowed: float | None
+    dataloader: Any, spec: LoaderSpec, source: Source, allowed: float | None
 ) -> None:
     """Compares the first sample: structure, shape, type and label; and pixels, unless the transforms are random.
 
@@ -76,7 +77,7 @@ def check_first_sample(
     for begin in range(len(numbers)):
         try:
             with spec.loader(source, numbers[begin : begin + 1], **single, **_HERE) as loader:
-                _compare_all(dataset, spec.known, loader, allowed, 1)
+                _compare_all(dataloader, spec.known, loader, allowed, 1)
             return
         except SampleError:
             if begin + 1 == len(numbers):
@@ -84,7 +85,7 @@ def check_first_sample(
 
 
 def prove_batches(
-    dataset: Any, spec: LoaderSpec, source: Source, allowed: float | None, batches: int
+    dataloader: Any, spec: LoaderSpec, source: Source, allowed: float | None, batches: int
 ) -> str:
     """Compares the first batches of the first epoch. Returns the result for the report."""
     known, epochs = spec.known, spec.epochs
@@ -92,7 +93,7 @@ def prove_batches(
     if epochs.listed:  # compare any samples, because the sampler must not be used before the epoch
         numbers = known.numbers[: batches * epochs.batch_size]
     with spec.loader(source, numbers, **_HERE) as loader:
-        count, values, largest = _compare_all(dataset, known, loader, allowed, batches)
+        count, values, largest = _compare_all(dataloader, known, loader, allowed, batches)
     if allowed is None:
         return (
             f"{count:,} samples of {batches} batches: equal labels, shapes and types; "
@@ -105,7 +106,7 @@ def prove_batches(
 
 
 def _compare_all(
-    dataset: Any, known: KnownDataset, loader: Loader, allowed: float | None, batches: int
+    dataloader: Any, known: KnownDataset, loader: Loader, allowed: float | None, batches: int
 ) -> tuple[int, int, float]:
     """Returns the number of compared samples and values, and the largest difference.
 
@@ -118,7 +119,7 @@ def _compare_all(
     count, values, largest = 0, 0, 0.0
     for images, labels, samples in itertools.islice(loader, batches):
         indices = index_of[np.asarray(samples)].tolist()
-        theirs = _of_torch(dataset, indices, known.parts[0].names)
+        theirs = _of_torch(dataloader, indices, known.parts[0].names)
         for name, ours, expected in zip(("images", "labels"), (images, labels), theirs):
             if ours.shape != expected.shape or ours.dtype != expected.dtype:
                 raise not_translated(
@@ -137,13 +138,13 @@ def _compare_all(
     return count, values, largest
 
 
-def _of_torch(dataset: Any, indices: list[int], names: Names) -> Any:
+def _of_torch(dataloader: Any, indices: list[int], names: Names) -> Any:
     import torch
-    from torch.utils.data import default_collate
 
     with untouched_random_numbers():
         try:
-            batch = default_collate([dataset[index] for index in indices])
+            samples = [dataloader.dataset[index] for index in indices]
+            batch = reference_batch(dataloader, samples)
         except Exception as error:
             text = str(error).splitlines()[0] if str(error) else ""
             what = f"torch itself fails at sample {indices[0]}: {type(error).__name__}: {text}"

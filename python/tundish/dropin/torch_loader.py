@@ -10,6 +10,7 @@ from .accelerate_report import AccelerateReport
 from .device_copies import GpuCopier, PrefetchedCopies, SynchronousCopies
 from .forwarded_attributes import is_forwarded
 from .rank_orders import TORCHS, SamplerOrders
+from .timm_loaders import inner_loader, is_prefetcher
 from .waits import Waits
 
 
@@ -26,17 +27,25 @@ class TorchLoader:
         self._arguments = arguments  # arguments of accelerate(), for pickling
         self.report = report
         self._waits = Waits()
+        inner = inner_loader(dataloader)
+        if device is not None and is_prefetcher(dataloader) and dataloader.device.type == "cuda":
+            report.add_note(f"timm's PrefetchLoader copies the batches to {dataloader.device}")
+            device = None
         self._copies = None if device is None else GpuCopier(device)
         self._ending: Any = None  # ends the copies of the newest iteration, which may be gone
         self._running: weakref.WeakSet[Any] = weakref.WeakSet()  # copies of all iterations
-        ahead = dataloader.num_workers > 0
+        ahead = inner.num_workers > 0 and inner is dataloader
+        why_not = (
+            "with num_workers=0 the dataset shares its thread and random numbers with the loop"
+        )
+        if inner is not dataloader:
+            why_not = "timm's PrefetchLoader runs in the thread of the loop"
         self._copy_class = PrefetchedCopies if ahead else SynchronousCopies
         if self._copies is not None:
             report.add_note(
                 f"batches are copied to {device} ahead of the loop"
                 if ahead
-                else f"batches are copied to {device} when the loop requests them: with num_workers=0 the dataset "
-                "shares its thread and random numbers with the loop"
+                else f"batches are copied to {device} when the loop requests them: {why_not}"
             )
 
     def __len__(self) -> int:
@@ -47,7 +56,7 @@ class TorchLoader:
     def __iter__(self) -> TorchIterator:
         if self._rank_orders is not None:
             self._rank_orders.check(TORCHS)
-        if self._dataloader.persistent_workers:
+        if inner_loader(self._dataloader).persistent_workers:
             self._end_copies()  # torch reuses its iterator, even if the loop left the epoch early
         batches: Any = iter(self._dataloader)
         if self._copies is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import fields
 from typing import Any
 
@@ -9,7 +10,9 @@ from ..transforms.from_timm import from_timm
 from ..transforms.from_torchvision import from_torchvision
 from ..transforms.replacements import instead_of
 from ..transforms.transform import Transform
+from ..transforms.unmodified import modification
 from .reasons import NotTranslated, Reason, not_translated
+from .single_calls import Unclear, held_by
 from .where_defined import where_defined
 
 # Transforms without randomness.
@@ -34,6 +37,7 @@ def _translate(transform: Any) -> list[Transform]:
             "the dataset has no transform, and torch cannot collate PIL images",
             "add one, such as v2.Compose([v2.ToImage(), v2.ToDtype(torch.float32, scale=True)])",
         )
+    transform = unwrapped(transform)
     steps = leaves(transform)
     own = [step for step in steps if not _package(step)]
     if own:
@@ -48,13 +52,49 @@ def _translate(transform: Any) -> list[Transform]:
 
 def is_fixed(transforms: list[Transform]) -> bool:
     """Returns whether no transform is random. In that case, the engine and torch must produce the same pixels."""
-    return all(type(transform).__name__ in _FIXED for transform in transforms)
+    return all(_is_fixed(transform) for transform in transforms)
+
+
+def _is_fixed(transform: Any) -> bool:
+    if type(transform).__name__ == "ResizeKeepRatio":  # fixed in timm's recipes for evaluation
+        return bool(transform.random_scale_prob == transform.random_aspect_prob == 0)
+    return type(transform).__name__ in _FIXED
 
 
 def _of_user(step: Any) -> Reason:
     function = getattr(step, "lambd", step)
     name = getattr(function, "__name__", type(function).__name__)
-    return Reason(f"the transform {name} is Python", instead_of("Lambda"), where_defined(function))
+    what, instead = f"the transform {name} is Python", instead_of("Lambda")
+    try:
+        held_by(step, _is_known)
+    except Unclear as unclear:
+        what = f"{what}: {unclear}"
+        instead = f"pass the transform that it calls, or: {instead}"
+    return Reason(what, instead, where_defined(function))
+
+
+def unwrapped(transform: Any) -> Any:
+    """Returns the transform without the functions and classes that only call one transform, also inside lists."""
+    if not _is_known(transform):
+        try:
+            held = held_by(transform, _is_known)
+        except Unclear:  # _of_user() reports it
+            return transform
+        return transform if held is transform else unwrapped(held)
+    kind = type(transform).__name__
+    if kind not in ("Compose", "Sequential") or (kind == "Sequential" and modification(transform)):
+        return transform
+    steps = list(transform.transforms if kind == "Compose" else transform)
+    inner = [unwrapped(step) for step in steps]
+    if all(new is old for new, old in zip(inner, steps, strict=True)):
+        return transform
+    if kind == "Sequential":  # may only hold modules
+        from torchvision.transforms import Compose
+
+        return Compose(inner)
+    out = copy.copy(transform)
+    out.transforms = inner
+    return out
 
 
 def leaves(transform: Any) -> list[Any]:
@@ -78,6 +118,10 @@ def _package(step: Any) -> str:
         return "torch"
     name = module.split(".")[0]
     return name if name in ("torchvision", "timm") else ""
+
+
+def _is_known(step: Any) -> bool:
+    return isinstance(step, list | tuple) or bool(_package(step))
 
 
 def described(transforms: list[Transform]) -> str:

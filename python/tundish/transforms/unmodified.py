@@ -30,6 +30,11 @@ def modification(original: Any) -> str:
     return ""
 
 
+def changed_call(module: Any) -> str:
+    """Describes a hook or a replaced method that runs when a torch.nn.Module of a user is called; empty if none."""
+    return _hooks(module) or _patched_class(module)
+
+
 def _is_module(original: Any) -> bool:
     return any(base.__module__ == "torch.nn.modules.module" for base in type(original).__mro__)
 

@@ -65,7 +65,8 @@ class ConstructionSites:
     """Records where modules, optimizers and DataLoaders are constructed, by hooks of `__init__`."""
 
     def __init__(self) -> None:
-        self._sites: weakref.WeakKeyDictionary[Any, CallSite] = weakref.WeakKeyDictionary()
+        # By id, because a class may define __hash__. The reference shows whether the object still lives.
+        self._sites: dict[int, tuple[weakref.ref[Any], CallSite]] = {}
         self._undo: list[Callable[[], None]] = []
         self._is_installed = True
 
@@ -82,15 +83,16 @@ class ConstructionSites:
             self._undo.pop()()
 
     def site_of(self, made: Any) -> CallSite:
-        return self._sites.get(made, CallSite())
+        reference, site = self._sites.get(id(made), (None, CallSite()))
+        return site if reference is not None and reference() is made else CallSite()
 
     def _hook(self, kind: Any) -> None:
         original = kind.__init__
 
         def __init__(made: Any, *args: Any, **kwargs: Any) -> None:
             if self._is_installed:
-                with contextlib.suppress(TypeError):  # a class with __eq__ and without __hash__
-                    self._sites[made] = call_site(sys._getframe(1), made)
+                with contextlib.suppress(TypeError):  # a class with __slots__
+                    self._sites[id(made)] = weakref.ref(made), call_site(sys._getframe(1), made)
             original(made, *args, **kwargs)
 
         replacement: Any = hidden(__init__)

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..changes.dataset_facts import Identity
 from ..reasons import not_translated
-from ..translate import is_fixed, leaves, translate
+from ..translate import is_fixed, leaves, translate, unwrapped
 from ..where_defined import where_defined
 from .batch_functions import BatchFunction, read_function
 from .mapped_files import MappedFiles, places_of
@@ -101,7 +101,7 @@ def _format_of(dataset: Any) -> _Format:
                 "use a function that calls it for each image (docs/migrate-from-dataloader.md#hugging-face-datasets)",
                 where_defined(transform),
             )
-        names = [type(step).__name__ for step in leaves(transform)]
+        names = [type(step).__name__ for step in leaves(unwrapped(transform))]
         if _MAKES_TENSOR.intersection(names[:-1]):
             raise not_translated(
                 "v2 changes only the first plain tensor of a batch that set_transform gives it",
