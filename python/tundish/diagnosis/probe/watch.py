@@ -13,14 +13,13 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
 
 from ..._process.code_origin import is_own_file, user_files, user_line
 from ..._process.ranks import rank_and_world
 from .clocks.gpu_clock import gpu_seconds, make_event_recorder, synchronize
-from .clocks.step_ledger import Mark, StepLedger
+from .clocks.step_ledger import StepLedger
 from .layers.profile import LayerProfile
 from .loaders.cached_batches import MOST, CachedBatches, batch_structure
 from .loaders.feeding import Feeding, loader_or_iterator
@@ -32,31 +31,11 @@ from .profiles.line_samples import LineSampler
 from .proof.proof import Proof
 from .recorders import make_recorders
 from .settings import Settings
+from .watched_step import WatchedStep
 
 RECORDED_PHASES = ("timeline", "functions", "memory")  # only if requested; see recorders.py
 MOST_OF_PROOF = 8  # batches that the runs of a proof repeat
 PHASES = ("warm-up", "measure", "profile", *RECORDED_PHASES, "cached", "layers", "done")
-
-
-@dataclass
-class WatchedStep:
-    phase: str
-    seconds: dict[str, float]
-    batches: int
-    optimizer_steps: int
-    # Whether the step is excluded from the figures, because an epoch began or ended in it, or because
-    # it got no cached batch in the phase "cached".
-    boundary: bool
-    cpu_s: float  # CPU time of all threads of this process
-    marks: list[Mark] = field(default_factory=list)
-    gpu: dict[str, float] = field(default_factory=dict)
-    counts: dict[str, int] = field(default_factory=dict)  # number of times each part was entered
-    fed: int = 0  # batches of the loader that feeds the training
-    other_data_s: float = 0.0  # waiting for other loaders
-
-    @property
-    def wall(self) -> float:
-        return sum(self.seconds.values())
 
 
 class Watch:
