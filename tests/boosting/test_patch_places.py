@@ -135,7 +135,7 @@ def test_loaders_that_accelerate_prepares_stay(tmp_path):
     }
 
     def uses_accelerate(facts):
-        facts.frameworks = ["accelerate"]
+        facts.framework = "accelerate"
 
     run = patched_run(tmp_path / "project", files, ["accelerate"], uses_accelerate)
     assert [one.change for one in run.patch.by_hand] == ["accelerate"]

@@ -25,7 +25,7 @@ def hand_code(
 ) -> str:
     """Returns the code of a change at a site."""
     is_library = site["line"] and not site["is_direct"]
-    if is_library and name in _TRANSFORMERS and "transformers" in survey["frameworks"]:
+    if is_library and name in _TRANSFORMERS and survey["framework"] == "transformers":
         return f"{_TRANSFORMERS[name]}  # argument of TrainingArguments"
     source, call = _found(project, site)
     pack = f", pack={quoted(value)}" if name == "accelerate" and value else ""

@@ -92,7 +92,7 @@ class _Writer:
 
     def _accelerate(self, name: str, pack: str) -> None:
         made, loop = self._survey["loader_made"], {**_NOWHERE, **self._survey["loader_place"]}
-        if self._survey["frameworks"] and self._any_file(prepares_loaders):
+        if self._survey["framework"] and self._any_file(prepares_loaders):
             reason = (
                 "prepare() of Accelerate and setup_dataloaders() of Fabric need torch's DataLoader"
             )
