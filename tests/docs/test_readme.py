@@ -34,6 +34,12 @@ def test_the_readme_has_at_most_ten_lines_of_code():
     assert len(block.splitlines()) <= 10
 
 
+def test_the_figures_of_boost_are_measured():
+    gain = figure("boost.json", contestant="naive", metric="gain")
+    predicted = figure("boost.json", contestant="naive", metric="predicted gain")
+    assert f"{gain:.2f}x, predicted {predicted:.2f}x" in README
+
+
 def test_the_figures_of_the_doctor_are_measured():
     steps = rows("doctor.json", metric="step")
     assert [row["contestant"] for row in steps if not row["right"]] == []
