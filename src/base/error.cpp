@@ -127,10 +127,9 @@ constexpr std::array kTable = {
                "run the command again when no other program writes to it"},
     ErrorEntry{ErrorCode::compression_damaged, "cannot be decompressed",
                "The compressed stream is damaged or ends early.", "fetch the file again"},
-    ErrorEntry{
-        ErrorCode::label_unreadable, "has a label that cannot be understood",
-        "A label is neither a whole number nor a name, or some samples have no label.",
-        "correct the list or the archive"},
+    ErrorEntry{ErrorCode::label_unreadable, "has a label that cannot be understood",
+               "A label is neither a whole number nor a name, or some samples have no label.",
+               "correct the list or the archive"},
     ErrorEntry{
         ErrorCode::source_damaged, "is damaged",
         "The bytes contradict the file's format, which the reason names: a wrong checksum, a "
