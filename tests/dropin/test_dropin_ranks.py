@@ -113,7 +113,7 @@ def test_ranks_with_different_orders_raise_an_error(store, monkeypatch, differen
     other = {"seed": {"seed": 7}, "samples": {"count": 21}}.get(difference, {})
     second = of_rank(1, **other)
     assert second.report.native == (difference != "kept")
-    labels_of(first)  # the other rank is late, and no rank waits for ever
+    labels_of(first)  # the other rank is late, and no rank waits forever
     with pytest.raises(RuntimeError, match="the ranks do not divide the samples: rank 1 has"):
         iter(second)
     with pytest.raises(RuntimeError, match=r"rank 0 has the engine's order of 23 samples, seed 0"):

@@ -206,7 +206,7 @@ def test_a_missing_path_is_a_file_not_found_error(tmp_path):
 
 
 def test_the_dataset_of_a_loader_refuses_other_data(photos, tmp_path, monkeypatch):
-    """The loader goes on with the pack that it opened: its sample numbers are of that pack."""
+    """The loader continues with the pack that it opened. Its sample numbers belong to that pack."""
     monkeypatch.chdir(tmp_path)
     shutil.copy(photos.pack, "train.tnd")
     replaced, moved = tundish.Loader("train.tnd"), tundish.Loader("train.tnd")

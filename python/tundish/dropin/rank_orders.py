@@ -16,7 +16,7 @@ _WAIT_S = (
 
 
 class SamplerOrders:
-    """Raises an error if the ranks have different orders. No rank waits for ever."""
+    """Raises an error if the ranks have different orders. No rank waits forever."""
 
     def __init__(self, orders: RankOrders) -> None:
         self._orders = orders

@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t kSlots = 1024;
 
 // Threads and signal handlers never wait: an odd version is being written, and is passed over. In a
-// child process it may stay odd for ever.
+// child process it may stay odd forever.
 struct Slot {
   unsigned version;
   KnownFolder known;

@@ -1,4 +1,4 @@
-// Defines a function of the C library anew, and finds the original.
+// Defines a replacement of a function of the C library, and finds the original.
 //
 // The definition has a name of its own for the compiler, because the headers declare the functions
 // with attributes (nothrow, nonnull) that would differ.

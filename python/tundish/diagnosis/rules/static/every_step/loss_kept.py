@@ -109,5 +109,5 @@ RULE = StaticRule(
     before="total += loss",
     after="total += loss.detach()",
     find=find,
-    silent="sums that start anew in each step and are used for backward, scripts with retain_graph",
+    silent="sums that start from zero in each step and are used for backward, scripts with retain_graph",
 )
