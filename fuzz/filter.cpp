@@ -38,7 +38,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   require(!clauses.empty());
   for (const FilterClause& clause : clauses) require(!clause.name.empty());
   try {
-    const Filter filter(clauses, samples());
+    const SampleFilter filter(clauses, samples());
     Sample sample;
     for (std::uint64_t i = 0; i < samples().count(); ++i) {
       samples().read(sample, i, kAllFields);

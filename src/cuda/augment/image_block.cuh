@@ -97,7 +97,7 @@ __device__ inline void store_pixel(std::uint8_t* rgb, int i, std::uint32_t pixel
 
 // Four pixels in three words. Word-aligned only if the image's pixel count is a multiple of
 // four.
-struct FourPixels {
+struct RgbQuad {
   std::uint32_t word[3];
 
   __device__ std::uint32_t level(int pixel, int channel) const {
@@ -113,7 +113,7 @@ struct FourPixels {
            std::uint32_t{table[2][level(p, 2)]} << 16;
   }
   // The highest byte of each pixel must be 0.
-  __device__ static FourPixels of(const std::uint32_t (&p)[4]) {
+  __device__ static RgbQuad of(const std::uint32_t (&p)[4]) {
     return {{p[0] | p[1] << 24, p[1] >> 8 | p[2] << 16, p[2] >> 16 | p[3] << 8}};
   }
 };
@@ -128,10 +128,10 @@ __device__ void for_each_pixel(const BlockImage& image, const Use& use) {
     for (int i = first_index(); i < pixels; i += kBlockThreads) use(load_pixel(image, i));
     return;
   }
-  const auto* fours = reinterpret_cast<const FourPixels*>(image.rgb);
+  const auto* fours = reinterpret_cast<const RgbQuad*>(image.rgb);
 #pragma unroll 2
   for (int g = first_index(); g < pixels / 4; g += kBlockThreads) {
-    const FourPixels in = fours[g];
+    const RgbQuad in = fours[g];
 #pragma unroll
     for (int p = 0; p < 4; ++p) use(pending ? in.through(table, p) : in.pixel(p));
   }
@@ -145,13 +145,13 @@ __device__ void write_pixels(std::uint8_t* to, const BlockImage& image, const Ch
   const auto& table = block_memory.table;
   const bool pending = image.pending;
   if (pixels % 4 == 0) {
-    const auto* from = reinterpret_cast<const FourPixels*>(image.rgb);
-    auto* fours = reinterpret_cast<FourPixels*>(to);
+    const auto* from = reinterpret_cast<const RgbQuad*>(image.rgb);
+    auto* fours = reinterpret_cast<RgbQuad*>(to);
     const int groups = pixels / 4;
     for (int g = first_index(); g < groups; g += 2 * kBlockThreads) {
       const int second = min(g + kBlockThreads, groups - 1);
-      const FourPixels in[2] = {from[g], from[second]};
-      FourPixels out[2];
+      const RgbQuad in[2] = {from[g], from[second]};
+      RgbQuad out[2];
 #pragma unroll
       for (int i = 0; i < 2; ++i) {
         std::uint32_t pixel[4];
@@ -160,7 +160,7 @@ __device__ void write_pixels(std::uint8_t* to, const BlockImage& image, const Ch
           const int number = 4 * (i == 0 ? g : second) + p;
           pixel[p] = change(pending ? in[i].through(table, p) : in[i].pixel(p), number);
         }
-        out[i] = FourPixels::of(pixel);
+        out[i] = RgbQuad::of(pixel);
       }
       fours[g] = out[0];
       if (g + kBlockThreads < groups) fours[second] = out[1];

@@ -18,10 +18,10 @@ __device__ inline void count_levels_in_memory(BlockImage& image) {
   std::uint32_t* const counts = block_space + warp_index() % kCounts * 3 * 256;
   const int pixels = image.pixels();
   if (pixels % 4 == 0) {
-    const auto* fours = reinterpret_cast<const FourPixels*>(image.rgb);
+    const auto* fours = reinterpret_cast<const RgbQuad*>(image.rgb);
 #pragma unroll 2
     for (int g = first_index(); g < pixels / 4; g += kBlockThreads) {
-      const FourPixels in = fours[g];
+      const RgbQuad in = fours[g];
 #pragma unroll
       for (int b = 0; b < 12; ++b) atomicAdd(&counts[b % 3 * 256 + in.level(b / 3, b % 3)], 1u);
     }

@@ -19,7 +19,8 @@ __global__ void __launch_bounds__(kThreads)
   double gradients = 0, weights = 0;
   for (std::uint32_t i = 4 * threadIdx.x; gradient && i < chunk.elements; i += 4 * kThreads) {
     const std::uint32_t left = chunk.elements - i;
-    const Reach reach{chunk.begin + i, static_cast<int>(left < 4 ? left : 4), aligned && left >= 4};
+    const QuadRange reach{chunk.begin + i, static_cast<int>(left < 4 ? left : 4),
+                          aligned && left >= 4};
     gradients += squares(load(gradient, tensor.gradient_type, reach));
     if (of_weights) {
       weights += squares(tensor.master ? load_floats(tensor.master, reach)

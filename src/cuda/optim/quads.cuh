@@ -11,7 +11,7 @@ struct Quad {
 };
 
 // A quad of which `count` elements are inside the tensor, with the given alignment.
-struct Reach {
+struct QuadRange {
   std::uint64_t place;  // index of the first element
   int count;            // 1 to 4
   bool whole;           // all four are inside, and every array is aligned: one load
@@ -27,7 +27,7 @@ __device__ inline std::uint16_t to_word(float value, optim::ElementType type) {
                                               : optim::to_float16(value);
 }
 
-__device__ inline Quad load_floats(const float* from, const Reach& reach) {
+__device__ inline Quad load_floats(const float* from, const QuadRange& reach) {
   from += reach.place;
   if (reach.whole) {
     const float4 four = *reinterpret_cast<const float4*>(from);
@@ -38,7 +38,7 @@ __device__ inline Quad load_floats(const float* from, const Reach& reach) {
   return out;
 }
 
-__device__ inline void store_floats(float* to, const Reach& reach, const Quad& quad) {
+__device__ inline void store_floats(float* to, const QuadRange& reach, const Quad& quad) {
   to += reach.place;
   if (reach.whole) {
     *reinterpret_cast<float4*>(to) = {quad.at[0], quad.at[1], quad.at[2], quad.at[3]};
@@ -47,7 +47,7 @@ __device__ inline void store_floats(float* to, const Reach& reach, const Quad& q
   for (int i = 0; i < reach.count; ++i) to[i] = quad.at[i];
 }
 
-__device__ inline Quad load(const void* from, optim::ElementType type, const Reach& reach) {
+__device__ inline Quad load(const void* from, optim::ElementType type, const QuadRange& reach) {
   if (type == optim::ElementType::float32) {
     return load_floats(static_cast<const float*>(from), reach);
   }
@@ -62,7 +62,8 @@ __device__ inline Quad load(const void* from, optim::ElementType type, const Rea
   return out;
 }
 
-__device__ inline void store_words(void* to, const Reach& reach, const std::uint16_t (&words)[4]) {
+__device__ inline void store_words(void* to, const QuadRange& reach,
+                                   const std::uint16_t (&words)[4]) {
   std::uint16_t* out = static_cast<std::uint16_t*>(to) + reach.place;
   if (reach.whole) {
     *reinterpret_cast<ushort4*>(out) = {words[0], words[1], words[2], words[3]};
@@ -71,7 +72,7 @@ __device__ inline void store_words(void* to, const Reach& reach, const std::uint
   for (int i = 0; i < reach.count; ++i) out[i] = words[i];
 }
 
-__device__ inline void store(void* to, optim::ElementType type, const Reach& reach,
+__device__ inline void store(void* to, optim::ElementType type, const QuadRange& reach,
                              const Quad& quad) {
   if (type == optim::ElementType::float32) {
     store_floats(static_cast<float*>(to), reach, quad);
@@ -82,7 +83,7 @@ __device__ inline void store(void* to, optim::ElementType type, const Reach& rea
   store_words(to, reach, words);
 }
 
-__device__ inline void store_randomly(void* to, optim::ElementType type, const Reach& reach,
+__device__ inline void store_randomly(void* to, optim::ElementType type, const QuadRange& reach,
                                       const Quad& quad, std::uint64_t key) {
   std::uint16_t words[4];
   for (int i = 0; i < 4; ++i) {

@@ -101,8 +101,8 @@ struct Formula<OptimizerKind::lamb> {
   }
 };
 
-__device__ void store_weights(const TensorEntry& tensor, const Reach& reach, const Quad& weights,
-                              const GpuStep& step, std::uint64_t key) {
+__device__ void store_weights(const TensorEntry& tensor, const QuadRange& reach,
+                              const Quad& weights, const GpuStep& step, std::uint64_t key) {
   const bool rounded = tensor.parameter_type != ElementType::float32;
   if (tensor.master) store_floats(tensor.master, reach, weights);
   if (rounded && !tensor.master && step.stochastic_rounding) {
@@ -113,7 +113,7 @@ __device__ void store_weights(const TensorEntry& tensor, const Reach& reach, con
   if (tensor.copy) store(tensor.copy, tensor.copy_type, reach, weights);
 }
 
-__device__ void finish(const TensorEntry& tensor, void* gradient, const Reach& reach,
+__device__ void finish(const TensorEntry& tensor, void* gradient, const QuadRange& reach,
                        const Quad& weights, const GpuStep& step) {
   if (step.keep_average && tensor.average) {
     Quad average = load_floats(tensor.average, reach);
@@ -125,7 +125,7 @@ __device__ void finish(const TensorEntry& tensor, void* gradient, const Reach& r
   if (step.clear_gradients && gradient) store(gradient, tensor.gradient_type, reach, Quad{});
 }
 
-__device__ Quad load_weights(const TensorEntry& tensor, const Reach& reach) {
+__device__ Quad load_weights(const TensorEntry& tensor, const QuadRange& reach) {
   if (tensor.master) return load_floats(tensor.master, reach);
   return load(tensor.parameter, tensor.parameter_type, reach);
 }
@@ -135,7 +135,7 @@ template <class Body>
 __device__ void for_quads(const optim::Chunk& chunk, bool aligned, const Body& body) {
   for (std::uint32_t i = 4 * threadIdx.x; i < chunk.elements; i += 4 * kThreads) {
     const std::uint32_t left = chunk.elements - i;
-    body(Reach{chunk.begin + i, static_cast<int>(left < 4 ? left : 4), aligned && left >= 4});
+    body(QuadRange{chunk.begin + i, static_cast<int>(left < 4 ? left : 4), aligned && left >= 4});
   }
 }
 
@@ -145,7 +145,7 @@ __device__ void leave(const optim::Chunk& chunk, const TensorEntry& tensor, void
   GpuStep step = given;
   step.keep_average = step.keep_average && tensor.average && !skipped;
   if (!step.keep_average && !(step.clear_gradients && gradient)) return;
-  for_quads(chunk, is_aligned(tensor, gradient), [&](const Reach& reach) {
+  for_quads(chunk, is_aligned(tensor, gradient), [&](const QuadRange& reach) {
     finish(tensor, gradient, reach, load_weights(tensor, reach), step);
   });
 }
@@ -167,7 +167,7 @@ __global__ void __launch_bounds__(kThreads) update(const __grid_constant__ GpuSt
   constexpr bool lamb = kind == OptimizerKind::lamb;  // moments are ready and only read here
   const float factor = static_cast<float>(step.scalars->factor) * values.sign;
   const std::uint64_t key = optim::rounding_key(step.seed, values.group.step, chunk.tensor);
-  for_quads(chunk, is_aligned(tensor, gradient), [&](const Reach& reach) {
+  for_quads(chunk, is_aligned(tensor, gradient), [&](const QuadRange& reach) {
     Quad weights = load_weights(tensor, reach);
     const Quad gradients = lamb ? Quad{} : load(gradient, tensor.gradient_type, reach);
     Quad first = formula.first ? load_floats(tensor.state[0], reach) : Quad{};
@@ -190,7 +190,7 @@ __global__ void __launch_bounds__(kThreads) lamb_moments(const __grid_constant__
   const optim::LambValues values = step.values[tensor.group].derived.lamb;
   const float factor = static_cast<float>(step.scalars->factor) * step.values[tensor.group].sign;
   double moved = 0, weights = 0;
-  for_quads(chunk, is_aligned(tensor, gradient), [&](const Reach& reach) {
+  for_quads(chunk, is_aligned(tensor, gradient), [&](const QuadRange& reach) {
     const Quad gradients = load(gradient, tensor.gradient_type, reach);
     Quad first = load_floats(tensor.state[0], reach);
     Quad second = load_floats(tensor.state[1], reach);

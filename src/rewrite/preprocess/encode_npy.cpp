@@ -30,7 +30,7 @@ std::byte* begin_npy(std::vector<std::byte>& out, Size size, bool gray, std::siz
 
 }  // namespace
 
-void encode_npy(std::vector<std::byte>& out, const Pixels& pixels, bool gray) {
+void encode_npy(std::vector<std::byte>& out, const RgbImage& pixels, bool gray) {
   const std::size_t bytes = pixels.rgb.size() / (gray ? 3 : 1);
   std::byte* const data = begin_npy(out, pixels.size, gray, bytes);
   if (!gray) {

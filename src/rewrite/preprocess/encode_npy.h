@@ -11,7 +11,7 @@
 namespace tundish {
 
 // uint8, (H, W, 3); with `gray`, only the first channel, (H, W). Replaces `out`.
-void encode_npy(std::vector<std::byte>& out, const Pixels& pixels, bool gray);
+void encode_npy(std::vector<std::byte>& out, const RgbImage& pixels, bool gray);
 
 // The same for elements in file order: (H, W) for one channel, (H, W, 3) for three.
 void encode_npy(std::vector<std::byte>& out, Size size, int channels, Bytes elements);

@@ -74,7 +74,7 @@ void encode_png(std::vector<std::byte>& out, const PngRows& rows) {
   if (!write(writer, rows, stride, kind)) throw std::bad_alloc();
 }
 
-void encode_png(std::vector<std::byte>& out, const Pixels& pixels, bool gray) {
+void encode_png(std::vector<std::byte>& out, const RgbImage& pixels, bool gray) {
   std::vector<std::uint8_t> levels;
   if (gray) {
     levels.resize(pixels.rgb.size() / 3);

@@ -21,6 +21,6 @@ struct PngRows {
 void encode_png(std::vector<std::byte>& out, const PngRows& rows);
 
 // 8-bit RGB; with `gray`, only the first channel. Replaces `out`. Throws std::bad_alloc.
-void encode_png(std::vector<std::byte>& out, const Pixels& pixels, bool gray);
+void encode_png(std::vector<std::byte>& out, const RgbImage& pixels, bool gray);
 
 }  // namespace tundish

@@ -81,7 +81,7 @@ class Step : public PreprocessStep {
   const PreprocessOptions options_;
   std::optional<Fault> fault_;
   Resizer resizer_;
-  Pixels pixels_;
+  RgbImage pixels_;
   lanes::JpegEncoder jpeg_;
 };
 

@@ -31,14 +31,14 @@ bool is_empty(const Window& window) { return window.width <= 0 || window.height 
 
 }  // namespace
 
-bool is_gray(const Pixels& pixels) {
+bool is_gray(const RgbImage& pixels) {
   for (std::size_t i = 0; i + 2 < pixels.rgb.size(); i += 3) {
     if (pixels.rgb[i] != pixels.rgb[i + 1] || pixels.rgb[i] != pixels.rgb[i + 2]) return false;
   }
   return true;
 }
 
-std::optional<Fault> Resizer::run(Pixels& out, Bytes image, const ImageHeader& given,
+std::optional<Fault> Resizer::run(RgbImage& out, Bytes image, const ImageHeader& given,
                                   std::uint8_t orientation, const Transforms& transforms,
                                   const Limits& limits) {
   ImageHeader header = given;

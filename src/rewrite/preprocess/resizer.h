@@ -13,12 +13,12 @@
 namespace tundish {
 
 // Interleaved RGB without gaps.
-struct Pixels {
+struct RgbImage {
   Size size;
   std::vector<std::uint8_t> rgb;
 };
 
-bool is_gray(const Pixels& pixels);  // all channels are equal
+bool is_gray(const RgbImage& pixels);  // all channels are equal
 
 // Decoded rows go straight through the resize, so only a few rows of the image are in memory. An
 // image that is rotated, progressive or interlaced is in memory as a whole. Reuses memory between
@@ -26,7 +26,7 @@ bool is_gray(const Pixels& pixels);  // all channels are equal
 class Resizer {
  public:
   // `orientation`: from EXIF, or 1 for pixels as stored. Throws Error as plan_view() does.
-  std::optional<Fault> run(Pixels& out, Bytes image, const ImageHeader& header,
+  std::optional<Fault> run(RgbImage& out, Bytes image, const ImageHeader& header,
                            std::uint8_t orientation, const Transforms& transforms,
                            const Limits& limits);
 

@@ -55,7 +55,7 @@ SampleSize sample_size(const std::string& text) {
 
 void filter(Numbers& numbers, const Source& source, const std::vector<FilterClause>& clauses,
             int threads, const ChoiceProgress& progress) {
-  const Filter filter(clauses, source);
+  const SampleFilter filter(clauses, source);
   std::vector<char> takes(numbers.size(), 0);  // not vector<bool>: threads write neighbors
   Numbers to_read;
   std::vector<std::size_t> places;

@@ -105,11 +105,11 @@ void measure_image(SampleInfo& info, const Source& source, std::uint64_t i, cons
 
 }  // namespace
 
-Filter::Filter(const std::vector<FilterClause>& clauses, const Source& source) {
+SampleFilter::SampleFilter(const std::vector<FilterClause>& clauses, const Source& source) {
   for (const FilterClause& clause : clauses) tests_.push_back(compile(clause, source));
 }
 
-Filter::Test Filter::compile(const FilterClause& clause, const Source& source) {
+SampleFilter::Test SampleFilter::compile(const FilterClause& clause, const Source& source) {
   Test test{.kind = Kind::key, .comparison = clause.comparison, .text = clause.value};
   const std::vector<Field>& fields = source.schema().fields;
   const int image = source.schema().find(FieldType::image);
@@ -157,7 +157,7 @@ Filter::Test Filter::compile(const FilterClause& clause, const Source& source) {
   return test;
 }
 
-void Filter::compile_label(Test& test, const FilterClause& clause, const Source& source) {
+void SampleFilter::compile_label(Test& test, const FilterClause& clause, const Source& source) {
   const Schema& schema = source.schema();
   const int field = schema.find(FieldType::label);
   if (field < 0) refuse(source, "filter: the samples have no label");
@@ -185,22 +185,22 @@ void Filter::compile_label(Test& test, const FilterClause& clause, const Source&
   if (is_order(clause.comparison) || test.number >= 0) refuse_numbers_as_names(source);
 }
 
-bool Filter::needs(const Source& source, std::uint64_t i) const {
+bool SampleFilter::needs(const Source& source, std::uint64_t i) const {
   if (needs_ == 0) return false;
   const int image = source.schema().find(FieldType::image);
   const FieldSet of_size = needs_size_ ? FieldSet{1} << image : 0;
   return (needs_ & ~of_size) != 0 || needs_bytes_ || source.info(i).width == 0;
 }
 
-bool Filter::takes(const Source& source, std::uint64_t i, const Sample* sample) const {
+bool SampleFilter::takes(const Source& source, std::uint64_t i, const Sample* sample) const {
   SampleInfo info = source.info(i);
   if (needs_size_ && info.width == 0 && sample) measure_image(info, source, i, *sample);
   return std::all_of(tests_.begin(), tests_.end(),
                      [&](const Test& test) { return fits(test, source, i, sample, info); });
 }
 
-bool Filter::fits(const Test& test, const Source& source, std::uint64_t i, const Sample* sample,
-                  const SampleInfo& info) {
+bool SampleFilter::fits(const Test& test, const Source& source, std::uint64_t i,
+                        const Sample* sample, const SampleInfo& info) {
   const auto number = [&](double value) {
     return fits_number(test.comparison, value, test.number);
   };

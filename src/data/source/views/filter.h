@@ -39,11 +39,11 @@ std::optional<Fault> parse_filter(std::vector<FilterClause>& out, std::string_vi
 
 // The clauses, bound to the samples of one source. Names: key, label, width, height, bytes, codec,
 // and the text and number fields of the schema. A label is a class name or a number.
-class Filter {
+class SampleFilter {
  public:
   // Throws Error(argument) for a name that the source lacks, or for a value that fits no sample of
   // any dataset: width=wide, a class that does not exist.
-  Filter(const std::vector<FilterClause>& clauses, const Source& source);
+  SampleFilter(const std::vector<FilterClause>& clauses, const Source& source);
 
   // Fields needed to evaluate the filter; 0: none.
   FieldSet needs() const { return needs_; }

@@ -54,7 +54,7 @@ bool take_field(CaffeDatum& out, const WireField& field) {
 
 std::optional<Fault> parse_caffe_datum(CaffeDatum& out, Bytes value) {
   out = {};
-  WireReader reader(value);
+  ProtobufReader reader(value);
   WireField field;
   while (reader.next(field)) {
     if (!take_field(out, field)) {

@@ -14,12 +14,12 @@ bool read_varint(std::uint64_t& out, Bytes bytes, std::size_t& at) {
   return false;
 }
 
-bool WireReader::fail(const char* reason) {
+bool ProtobufReader::fail(const char* reason) {
   error_ = reason;
   return false;
 }
 
-bool WireReader::next(WireField& out) {
+bool ProtobufReader::next(WireField& out) {
   if (error_ || at_ == message_.size()) return false;
   std::uint64_t tag = 0;
   std::size_t at = at_;

@@ -20,9 +20,9 @@ struct WireField {
 };
 
 // Accepts any bytes. Yields no fields after an error.
-class WireReader {
+class ProtobufReader {
  public:
-  explicit WireReader(Bytes message, std::uint64_t base = 0) : message_(message), base_(base) {}
+  explicit ProtobufReader(Bytes message, std::uint64_t base = 0) : message_(message), base_(base) {}
 
   // Reads the next field. Returns false at the end and at an error.
   bool next(WireField& out);

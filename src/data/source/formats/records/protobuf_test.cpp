@@ -13,7 +13,7 @@ namespace {
 Bytes view(const std::string& text) { return std::as_bytes(std::span(text)); }
 
 std::string error_of(const std::string& message) {
-  WireReader reader(view(message), 100);
+  ProtobufReader reader(view(message), 100);
   WireField field;
   while (reader.next(field)) {
   }
@@ -32,7 +32,7 @@ TEST_CASE("protobuf: fields of every type, with their places") {
   const std::string message = std::string("\x08\x96\x01\x12\x03", 5) + "abc" +
                               std::string("\x1d\x01\x00\x00\x80\x21", 6) +
                               std::string("\x02\0\0\0\0\0\0\0", 8);
-  WireReader reader(view(message), 100);
+  ProtobufReader reader(view(message), 100);
   WireField field;
   REQUIRE(reader.next(field));
   CHECK((field.number == 1 && field.type == WireType::varint && field.value == 150));

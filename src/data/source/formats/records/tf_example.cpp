@@ -21,7 +21,7 @@ Fault damaged(std::string reason, std::uint64_t offset) {
   return damaged_source("TFRecord", "no tf.train.Example: " + std::move(reason), offset);
 }
 
-std::optional<Fault> end_of(const WireReader& reader) {
+std::optional<Fault> end_of(const ProtobufReader& reader) {
   if (reader.error()) return damaged(reader.error(), reader.offset());
   return std::nullopt;
 }
@@ -42,7 +42,7 @@ bool count_varints(std::uint64_t& count, Bytes packed) {
 
 // Counts the values of a BytesList, FloatList or Int64List.
 std::optional<Fault> count_list(TfFeature& feature, const WireField& list) {
-  WireReader reader(list.bytes, list.offset);
+  ProtobufReader reader(list.bytes, list.offset);
   WireField field;
   while (reader.next(field)) {
     if (field.number != 1) continue;
@@ -72,7 +72,7 @@ std::optional<Fault> count_list(TfFeature& feature, const WireField& list) {
 
 // Counts the values of a Feature: one of three lists.
 std::optional<Fault> count_feature(TfFeature& feature, Bytes message, std::uint64_t offset) {
-  WireReader reader(message, offset);
+  ProtobufReader reader(message, offset);
   WireField field;
   while (reader.next(field)) {
     if (field.number < 1 || field.number > 3) continue;
@@ -92,7 +92,7 @@ std::optional<Fault> count_steps(TfFeature& feature, Bytes message, std::uint64_
   feature.is_sequence = true;
   feature.steps = 0;
   std::uint64_t width = 0;
-  WireReader reader(message, offset);
+  ProtobufReader reader(message, offset);
   WireField field;
   while (reader.next(field)) {
     if (field.number != 1) continue;
@@ -110,7 +110,7 @@ class ExampleParser {
   explicit ExampleParser(std::vector<TfFeature>& out) : out_(out) {}
 
   std::optional<Fault> parse(Bytes record) {
-    WireReader reader(record);
+    ProtobufReader reader(record);
     WireField field;
     while (reader.next(field)) {
       if (field.number != 1 && field.number != 2) continue;
@@ -123,7 +123,7 @@ class ExampleParser {
  private:
   // Parses Features or FeatureLists: a map, encoded as a repeated message of key and value.
   std::optional<Fault> parse_map(const WireField& map, bool sequences) {
-    WireReader reader(map.bytes, map.offset);
+    ProtobufReader reader(map.bytes, map.offset);
     WireField field;
     while (reader.next(field)) {
       if (field.number != 1) continue;
@@ -134,7 +134,7 @@ class ExampleParser {
   }
 
   std::optional<Fault> parse_entry(const WireField& entry, bool is_sequence) {
-    WireReader reader(entry.bytes, entry.offset);
+    ProtobufReader reader(entry.bytes, entry.offset);
     WireField field;
     TfFeature feature;
     feature.offset = entry.offset;
@@ -195,7 +195,7 @@ void append_value(std::vector<std::byte>& out, Value value) {
 }
 
 void append_list(std::vector<std::byte>& out, FeatureKind kind, Bytes list) {
-  WireReader reader(list);
+  ProtobufReader reader(list);
   WireField field;
   while (reader.next(field)) {
     if (field.number != 1) continue;
@@ -217,7 +217,7 @@ void append_list(std::vector<std::byte>& out, FeatureKind kind, Bytes list) {
 }
 
 void append_feature(std::vector<std::byte>& out, FeatureKind kind, Bytes feature) {
-  WireReader reader(feature);
+  ProtobufReader reader(feature);
   WireField field;
   while (reader.next(field)) {
     if (field.number == static_cast<std::uint32_t>(kind)) append_list(out, kind, field.bytes);
@@ -248,7 +248,7 @@ std::optional<Fault> parse_tf_example(std::vector<TfFeature>& out, Bytes record)
 void append_values(std::vector<std::byte>& out, const TfFeature& feature) {
   if (feature.kind != FeatureKind::floats && feature.kind != FeatureKind::integers) return;
   if (!feature.is_sequence) return append_feature(out, feature.kind, feature.message);
-  WireReader reader(feature.message);
+  ProtobufReader reader(feature.message);
   WireField step;
   while (reader.next(step)) {
     if (step.number == 1) append_feature(out, feature.kind, step.bytes);
