@@ -46,7 +46,10 @@ class SearchOptions:
 
 
 class Search:
-    """`say` receives each finished row. run() may be called once; KeyboardInterrupt ends it early."""
+    """Runs once. KeyboardInterrupt ends it early, with the best changes so far.
+
+    `progress` receives what is tried next, and the seconds that are left.
+    """
 
     def __init__(
         self, runner: Runner, options: SearchOptions, progress: Callable[[str, float], None]
