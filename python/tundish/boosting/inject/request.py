@@ -55,9 +55,8 @@ class Request:
     optimizers: list[OptimizerIdentity] = field(default_factory=list)
     loader: LoaderIdentity | None = None
     gpu: str = ""  # name of the GPU that the changes were measured on
-    facts_folder: str = (
-        ""  # write what was found and done to this folder; "": print one line instead
-    )
+    # Folder for what was found and done; "" prints one line instead.
+    facts_folder: str = ""
     source: str = ""  # the result file, for messages
     fallback: bool = True  # continue without a change that fails; a trial fails instead
 

@@ -10,6 +10,8 @@ from ..inject.request import Change
 
 LEAST_GAIN = 1.03  # predicted speedup of a loader change that is tried
 LOWER_PRECISION = ("bf16", "tf32")
+LOADER_CHANGES = ("accelerate", "workers", "pin_memory")
+OTHER_RANDOM_NUMBERS = ("compile",)  # compiled dropout draws other masks
 TITLES = {
     "accelerate": "data: Tundish's engine",
     "workers": "data: more worker processes",
@@ -53,6 +55,14 @@ def _title(change: Change) -> str:
 
 def lowers_precision(changes: tuple[Change, ...]) -> bool:
     return any(change.name in LOWER_PRECISION for change in changes)
+
+
+def is_loader_change(changes: tuple[Change, ...]) -> bool:
+    return changes[0].name in LOADER_CHANGES
+
+
+def draws_other_random_numbers(changes: tuple[Change, ...]) -> bool:
+    return any(change.name in OTHER_RANDOM_NUMBERS for change in changes)
 
 
 def candidates(survey: dict[str, Any], verdict: Verdict, pack: str) -> Candidates:

@@ -14,7 +14,15 @@ from ..._c.errors import Error
 from ...diagnosis.verdict.verdict import judge
 from ..inject.request import Change, Request, request_of
 from ..trials.trial import TrialPlan, TrialResult
-from .candidates import TITLES, LeftOut, candidates, lowers_precision, title_of
+from .candidates import (
+    TITLES,
+    LeftOut,
+    candidates,
+    draws_other_random_numbers,
+    is_loader_change,
+    lowers_precision,
+    title_of,
+)
 from .proof_verdict import ProofVerdict, judge_run
 from .results import FAILED, KEPT, LEFT_OUT, NO_GAIN, REJECTED, BoostResult, ChangeRow, Measured
 
@@ -172,7 +180,7 @@ class Search:
             self._leave_out(LeftOut(changes[0].name, "no time left: give --minutes more"), title)
             return False
         self._progress(title, self._left())
-        loader = changes[0].name in ("accelerate", "workers", "pin_memory")
+        loader = is_loader_change(changes)
         replaced = {change.name for change in changes}
         all_changes = tuple(c for c in self._kept if c.name not in replaced) + changes
         plan = TrialPlan(
@@ -211,7 +219,7 @@ class Search:
             row.reason = result.loader_report
         verdict = self._judged(changes, result)
         row.proof, row.losses = verdict.as_json(), verdict.losses
-        if changes[0].name not in ("accelerate", "workers", "pin_memory"):
+        if not is_loader_change(changes):
             row.training = verdict.sentence
         if not verdict.passed:
             row.verdict, row.reason = REJECTED, verdict.sentence
@@ -219,7 +227,7 @@ class Search:
 
     def _judged(self, changes: tuple[Change, ...], result: TrialResult) -> ProofVerdict:
         lower = lowers_precision((*self._kept, *changes))
-        random = any(change.name == "compile" for change in (*self._kept, *changes))
+        random = draws_other_random_numbers((*self._kept, *changes))
         changed = result.runs[0] if result.runs else None
         return judge_run(self._base.runs, changed, lower, random)
 

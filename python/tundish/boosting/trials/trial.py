@@ -37,10 +37,8 @@ class TrialPlan:
 class TrialResult:
     """What a trial measured. Times are seconds of one step; empty lists: not measured."""
 
-    steps_s: list[float] = field(
-        default_factory=list
-    )  # with the loader; without waiting: see waits_s
-    waits_s: list[float] = field(default_factory=list)  # waiting for data, of the same steps
+    steps_s: list[float] = field(default_factory=list)  # with the script's loader
+    waits_s: list[float] = field(default_factory=list)  # the waiting for data in `steps_s`
     compute_s: list[list[float]] = field(default_factory=list)  # with repeated batches, by run
     runs: list[RunFacts] = field(default_factory=list)
     made: list[str] = field(default_factory=list)
