@@ -136,12 +136,11 @@ def test_ctrl_c_in_a_class_body_of_an_import_ends_without_a_traceback(tmp_path):
 
 
 def test_ctrl_c_while_the_watch_starts_ends_the_script_by_signal(tmp_path):
-    start = tmp_path / "probe" / "start"
+    start, probe = tmp_path / "_process" / "start", tmp_path / "diagnosis" / "probe"
     start.mkdir(parents=True)
-    shutil.copy(Path(watch.__file__).parent / "start" / "sitecustomize.py", start)
-    (tmp_path / "probe" / "__init__.py").write_text(
-        "import os, time\nos.kill(os.getpid(), 2)\ntime.sleep(1)\n"
-    )
+    probe.mkdir(parents=True)
+    shutil.copy(Path(watch.__file__).parents[2] / "_process" / "start" / "sitecustomize.py", start)
+    (probe / "__init__.py").write_text("import os, time\nos.kill(os.getpid(), 2)\ntime.sleep(1)\n")
     environment = {**os.environ, "PYTHONPATH": str(start), "TUNDISH_DOCTOR": str(tmp_path)}
     words = [sys.executable, "-c", "print(1)"]
     result = subprocess.run(words, capture_output=True, text=True, env=environment, check=False)
