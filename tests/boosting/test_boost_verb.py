@@ -116,7 +116,7 @@ def test_a_model_that_is_not_the_searched_one_trains_unchanged_and_is_named(sear
     (tmp_path / "train.py").write_text(changed)
     (tmp_path / "boost.json").write_text(json.dumps(result(searched, digest="")))
     done = tundish_verb(
-        "run", "--boost", "boost.json", "--", sys.executable, "train.py", "3", cwd=tmp_path
+        "run", "--boost", "boost.json", "--", sys.executable, "train.py", "1", cwd=tmp_path
     )
     assert done.returncode == 0
     assert "was not found: the script has changed" in done.stderr

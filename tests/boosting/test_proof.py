@@ -24,12 +24,14 @@ def samples():
     return TensorDataset(x, (x.sum(1) > 0).long() + (x[:, 0] > 0.5).long())
 
 
-def train(seed, fault="", dropout=0.0):
+def train(seed, fault="", dropout=0.0, total_steps=0):
     """Trains with a random start, so that only the saved start makes runs equal."""
     torch.manual_seed(seed)
     model = nn.Sequential(nn.Linear(12, 32), nn.ReLU(), nn.Dropout(dropout), nn.Linear(32, 3))
     optimizer = torch.optim.AdamW(model.parameters(), 1e-2)
     scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 3, 0.9)
+    if total_steps:  # raises an error in a later step
+        scheduler = torch.optim.lr_scheduler.OneCycleLR(optimizer, 1e-2, total_steps)
     before, steps = None, 0
     while steps < MOST:
         for x, y in DataLoader(samples(), 16, shuffle=True):
@@ -87,6 +89,11 @@ def test_equal_scripts_give_equal_losses_bit_for_bit(baseline):
     assert verdict.passed
     assert verdict.judged
     assert verdict.difference == 0
+
+
+def test_a_schedule_of_fixed_length_outlives_the_runs(tmp_path):
+    found = runs(tmp_path, RUNS, False, lambda: train(1, total_steps=25))
+    assert sum(len(run.losses) for run in found) > 100
 
 
 def test_nudged_runs_differ_a_little_and_random_runs_not_without_randomness(baseline):

@@ -112,6 +112,34 @@ def test_changes_that_pay_are_kept_and_confirmed_in_a_fresh_run():
     assert found.proof["passed"]
 
 
+def fresh_run(second):
+    """Answers the first trial of bf16 with a gain, and the fresh run with `second`."""
+
+    class Fresh(Table):
+        def run(self, plan):
+            answer = super().run(plan)
+            is_again = self.asked.count(("bf16",)) > 1 and self.asked[-1] == ("bf16",)
+            return second if is_again else answer
+
+    return Fresh(baseline(), {("bf16",): result(0.05)})
+
+
+@pytest.mark.parametrize(
+    ("second", "note"),
+    [
+        (result(0.15), "the fresh run was not faster: 0.67x; nothing is kept"),
+        (result(0.05, losses=[[1.0]] * 30), "all changes together fail the check"),
+        (TrialResult(failed="signal 9 ended the script"), "the fresh run failed: signal 9"),
+    ],
+)
+def test_what_a_fresh_run_does_not_confirm_is_not_kept(second, note):
+    found = searched(fresh_run(second))
+    assert not found.changes
+    assert found.gain == 1
+    assert KEPT not in verdicts(found).values()
+    assert any(note in text for text in found.notes)
+
+
 def test_a_faster_change_that_trains_otherwise_is_rejected():
     wrong = [[loss[0] * 0.5] for loss in CURVE]
     found = searched(Table(baseline(), {("bf16",): result(0.01, losses=wrong)}))

@@ -30,6 +30,8 @@ def begin(request: Request) -> Injector | None:
     injector.install()
     if request.facts_folder:
         atexit.register(_write_outcomes, injector)
+    else:
+        atexit.register(injector.finish)
     return injector
 
 

@@ -62,6 +62,12 @@ class Injector:
         while self._undo:
             self._undo.pop()()
 
+    def finish(self) -> None:
+        """Reports at the end of a script that was too short for the usual report."""
+        if self._steps and not self._done:
+            self._done = True
+            self._finished()
+
     def missing(self) -> list[ModelIdentity | OptimizerIdentity]:
         """Returns the models and optimizers of the request that the script has not used."""
         expected: list[ModelIdentity | OptimizerIdentity] = [

@@ -67,12 +67,17 @@ def _proof(result: BoostResult) -> str:
 
 
 def _next_lines(result: BoostResult, color: bool, output: str, more: dict[str, str]) -> list[str]:
-    if not result.changes:
-        return ["  No change makes this script faster on this machine."]
-    command = shlex.join(result.command)
-    rows = {"saved": output, "run": f"tundish run --boost {shlex.quote(output)} -- {command}"}
-    rows |= more
-    return [f"  {paint(name.ljust(8), CYAN, color)}{text}" for name, text in rows.items()]
+    rows = {"saved": output, **more}
+    lines = []
+    if result.changes:
+        run = f"tundish run --boost {shlex.quote(output)} -- {shlex.join(result.command)}"
+        rows = {"saved": output, "run": run, **more}
+    elif any(row.measured for row in result.rows):
+        lines = ["  No change that was tried makes this script faster on this machine."]
+    else:
+        lines = ["  No change was tried."]
+    shown = [f"  {paint(name.ljust(8), CYAN, color)}{text}" for name, text in rows.items()]
+    return [*lines, *shown]
 
 
 def rate_unit(result: BoostResult) -> str:

@@ -47,7 +47,7 @@ def title_of(changes: tuple[Change, ...]) -> str:
 
 def _title(change: Change) -> str:
     if change.name == "workers":
-        return f"data: {change.value} worker processes"
+        return f"data: {change.value} worker process{'' if change.value == '1' else 'es'}"
     if change.name == "compile" and change.value:
         return f"torch.compile, {change.value}"
     return TITLES[change.name]

@@ -133,7 +133,8 @@ class Search:
     def _try_all(self) -> None:
         found = candidates(self._survey, self._verdict, self._options.pack)
         for one in found.left_out:
-            self._leave_out(one)
+            if self._is_selected(one.name):
+                self._leave_out(one)
         for changes in self._selected(found.loader):
             if self._try(changes):
                 break  # the others are alternatives
@@ -159,23 +160,21 @@ class Search:
 
     def _selected(self, all_changes: list[tuple[Change, ...]]) -> list[tuple[Change, ...]]:
         """Applies --select and --ignore."""
-        options = self._options
         out = []
         for changes in all_changes:
-            kept = tuple(
-                change
-                for change in changes
-                if (options.select is None or change.name in options.select)
-                and change.name not in options.ignore
-            )
+            kept = tuple(change for change in changes if self._is_selected(change.name))
             if kept:
                 out.append(kept)
         return out
 
+    def _is_selected(self, name: str) -> bool:
+        options = self._options
+        return (options.select is None or name in options.select) and name not in options.ignore
+
     def _try(self, changes: tuple[Change, ...]) -> bool:
         """Tries changes on top of those kept so far. Returns whether they are kept."""
         title = title_of(changes)
-        if self._left() < 1.5 * self._longest:
+        if self._left() < 1.2 * self._longest:
             self._finished = False
             self._leave_out(LeftOut(changes[0].name, "no time left: give --minutes more"), title)
             return False
@@ -254,7 +253,7 @@ class Search:
                 TrialPlan(self._request(self._kept), CONFIRMED_STEPS, runs, limit_s=600)
             )
             if result.failed:
-                self._notes.append(f"the fresh run failed: {result.failed}")
+                self._keep_nothing(f"the fresh run failed: {result.failed}")
                 break
             if runs:
                 proof, boosted = self._judged((), result), measured(result)
@@ -263,7 +262,18 @@ class Search:
                 again = self._run(TrialPlan(Request(), CONFIRMED_STEPS, limit_s=600))
                 base_s = again.step_s or base_s
             pairs.append((base_s, result.step_s))
+        if proof is not None and not proof.passed:
+            self._keep_nothing(f"all changes together fail the check: {proof.sentence}")
+        elif pairs and (gain := _median_gain(pairs)) < LEAST_GAIN:
+            self._keep_nothing(f"the fresh run was not faster: {gain:.2f}x")
         return pairs, boosted, proof
+
+    def _keep_nothing(self, reason: str) -> None:
+        self._notes.append(f"{reason}; nothing is kept")
+        self._kept = ()
+        for row in self._rows:
+            if row.verdict == KEPT:
+                row.verdict, row.reason = NO_GAIN, reason
 
     def _result(
         self, pairs: list[tuple[float, float]], boosted: Measured, proof: ProofVerdict | None
@@ -272,9 +282,9 @@ class Search:
         if pairs:
             base = _with_step(base, median(pair[0] for pair in pairs))
             boosted = _with_step(boosted, median(pair[1] for pair in pairs))
-        gain = median(one / two for one, two in pairs) if pairs else base.step_s / boosted.step_s
-        if proof is not None and not proof.passed:
-            self._notes.append(f"all changes together fail the proof: {proof.sentence}")
+        gain = _median_gain(pairs) if pairs else base.step_s / boosted.step_s
+        if not self._kept:
+            boosted, gain = base, 1.0
         facts = self._base.facts
         assert facts is not None
         script = facts.script or (facts.files[-1] if facts.files else "")
@@ -305,6 +315,10 @@ class Search:
             finished=self._finished,
             seconds=time.monotonic() - self._began,
         )
+
+
+def _median_gain(pairs: list[tuple[float, float]]) -> float:
+    return median(one / two for one, two in pairs)
 
 
 def measured(result: TrialResult) -> Measured:

@@ -123,6 +123,8 @@ class Hooks:
         self._undo += [before.remove, after.remove]
         self._replace(torch.optim.Optimizer, "zero_grad", self._part("zero_grad"))
         self._replace(torch.autograd, "backward", self._backward)
+        if self._watch.proof.wanted:
+            self._hook_schedulers()
         for name in _COLLECTIVES:
             if hasattr(torch.distributed, name):
                 self._replace(torch.distributed, name, self._part("communication"))
@@ -131,6 +133,20 @@ class Hooks:
         if torch.version.cuda or torch.version.hip:
             for name in ("to", "cuda"):
                 self._replace(torch.Tensor, name, self._copy)
+
+    def _hook_schedulers(self) -> None:
+        """Stops schedulers during a proof, which has its own learning rates and more steps."""
+        module, proof = sys.modules["torch.optim.lr_scheduler"], self._watch.proof
+
+        def make(original: Any) -> Any:
+            def step(scheduler: Any, *args: Any, **kwargs: Any) -> Any:
+                return None if proof.active else original(scheduler, *args, **kwargs)
+
+            return step
+
+        for kind in list(vars(module).values()):
+            if isinstance(kind, type) and "step" in vars(kind):
+                self._replace(kind, "step", make)
 
     def _optimizer_begins(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         watch = self._watch
