@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import torch
@@ -137,6 +138,40 @@ def test_the_function_refuses_a_file_that_is_no_result(tmp_path):
     (tmp_path / "bad.json").write_text("{}")
     with pytest.raises(tundish.ArgumentError, match="not a result of tundish boost"):
         tundish.boost(tmp_path / "bad.json")
+
+
+@pytest.mark.parametrize(
+    "objects",
+    [
+        {"models": [1]},
+        {"models": [{"name": "a"}]},
+        {"optimizers": 3},
+        {"loader": {"x": 1}},
+        {"loader": "a"},
+    ],
+)
+def test_objects_of_another_form_are_refused(tmp_path, objects):
+    values = {"format": 1, "changes": [], "script": "", "digest": "", "gain": 1.0}
+    (tmp_path / "bad.json").write_text(json.dumps({**values, "objects": objects}))
+    with pytest.raises(tundish.ArgumentError, match="not a result of tundish boost: objects"):
+        tundish.boost(tmp_path / "bad.json")
+
+
+def test_a_damaged_result_does_not_end_a_script(tmp_path):
+    (tmp_path / "train.py").write_text("print('trained')")
+    (tmp_path / "bad.json").write_text("{")
+    start = Path(tundish.__file__).parent / "_process" / "start"
+    variables = {
+        **os.environ,
+        "PYTHONPATH": str(start),
+        "TUNDISH_BOOST": str(tmp_path / "bad.json"),
+    }
+    words = [sys.executable, "train.py"]
+    done = subprocess.run(
+        words, cwd=tmp_path, env=variables, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "trained\n"
+    assert done.stderr.startswith("tundish: the script runs without the changes of a boost: JSON")
 
 
 @pytest.mark.parametrize(

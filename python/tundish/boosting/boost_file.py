@@ -9,6 +9,7 @@ from typing import Any
 
 from .._c.errors import ArgumentError, MissingError
 from .._cli.json_output import json_text
+from .inject.request import request_of_result
 from .search.results import FORMAT, BoostResult
 
 _MOST_BYTES = 64 << 20
@@ -60,6 +61,10 @@ def _check(values: Any, path: str) -> None:
         texts = isinstance(change, dict) and [change.get("name"), change.get("value")]
         if not texts or not all(isinstance(text, str) for text in texts):
             raise _not_a_result(path, "changes: each needs a name and a value")
+    try:
+        request_of_result(values, path)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise _not_a_result(path, f"objects: {type(error).__name__}: {error}") from None
 
 
 def _not_a_result(path: str, reason: str) -> ArgumentError:

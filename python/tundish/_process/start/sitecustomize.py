@@ -42,7 +42,14 @@ def _begin() -> None:
         parent.__path__ = [folder]
         sys.modules[name] = parent
     for module in wanted:
-        importlib.import_module(f"{_NAME}.{module}").begin_from_environment()
+        try:
+            importlib.import_module(f"{_NAME}.{module}").begin_from_environment()
+        except Exception as error:
+            how = (
+                "unwatched" if module.startswith("diagnosis") else "without the changes of a boost"
+            )
+            text = f"tundish: the script runs {how}: {type(error).__name__}: {error}\n"
+            sys.stderr.write(text)
 
 
 def _environment_has_sitecustomize() -> bool:
