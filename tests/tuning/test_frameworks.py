@@ -254,10 +254,24 @@ def test_the_parts_of_a_lightning_module_are_compiled(monkeypatch):
     module.training_step = None
     module.model, module.heads = make()[0], torch.nn.ModuleList([torch.nn.Linear(2, 2)])
     module.loss = torch.nn.CrossEntropyLoss()
-    compiled = []
-    monkeypatch.setattr(torch.nn.Module, "compile", lambda one, **words: compiled.append(one))
+    monkeypatch.setattr(torch, "compile", lambda run, **options: run)
     FrameworkPlan(plan_of("compile")).apply(module, make()[1])
+    compiled = [part for part in module.modules() if part._compiled_call_impl is not None]
     assert compiled == [module.model, module.heads[0]]
+
+
+def test_a_model_of_torchs_own_class_is_compiled(monkeypatch):
+    graphs, compiler = [], torch.compile
+
+    def backend(graph, inputs):
+        graphs.append(graph)
+        return graph.forward
+
+    monkeypatch.setattr(torch, "compile", lambda run, **options: compiler(run, backend=backend))
+    model, optimizer = make()  # a Sequential
+    FrameworkPlan(plan_of("compile")).apply(model, optimizer)
+    model(torch.rand(2, 3, 12, 12))
+    assert len(graphs) == 1
 
 
 def test_callbacks_report_a_missing_lightning(run_python):

@@ -112,7 +112,7 @@ class FrameworkPlan:
         instead of the whole module.
         """
         for module in _parts(model):
-            module.compile(mode=trick.mode, dynamic=False)
+            _compile_calls(module, trick.mode)
             self._compiled.append(module)
 
 
@@ -138,6 +138,18 @@ def check_job(made_for: Fingerprint, model: torch.nn.Module, optimizer: Any) -> 
         f"this plan is for another job: the plan's {changed}\n"
         "  fix: tune again: tundish tune FILE:FUNCTION"
     )
+
+
+def _compile_calls(module: torch.nn.Module, mode: str) -> None:
+    """Compiles the calls of a module in place.
+
+    Module.compile() compiles nothing if the class is one of torch's, such as Sequential.
+    """
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        return module._call_impl(*args, **kwargs)
+
+    module._compiled_call_impl = torch.compile(run, mode=mode, dynamic=False)
 
 
 def _parts(model: torch.nn.Module) -> list[torch.nn.Module]:
